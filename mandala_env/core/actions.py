@@ -1,0 +1,158 @@
+"""Action ids, what they mean, and how a person writes them: id <-> columns <-> text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mandala_env.core.jit import jit
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of action: its word and its fields in the order in which they are written and numbered.
+
+    `fields` maps a field's name to the words of its values, for example {"mandala": ("0", "1"), "colour": ("red", ..)}.
+    """
+
+    word: str
+    fields: Mapping[str, Sequence[str]]
+
+
+class ActionTable:
+    """All actions of a game. Ids are 0..A-1: kinds in order, then their fields, the last one fastest.
+
+    `columns[name]` is an int8 array of shape (A,): the index of the action's kind under "kind", the index of the value
+    of each field under its name, and -1 where an action has no such field. "count" holds the count itself.
+    """
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        self.kinds = tuple(kinds)
+        names = list(dict.fromkeys(name for kind in kinds for name in kind.fields))
+        rows: list[dict[str, int]] = []
+        self.texts: list[str] = []
+        for index, kind in enumerate(kinds):
+            for values in product(*(range(len(words)) for words in kind.fields.values())):
+                row = dict.fromkeys(names, -1) | {"kind": index}
+                words = [kind.word]
+                for (name, choices), value in zip(kind.fields.items(), values, strict=True):
+                    row[name] = int(choices[value]) if name == "count" else value
+                    words.append(choices[value])
+                rows.append(row)
+                self.texts.append(" ".join(words))
+        self.columns = {name: np.array([row[name] for row in rows], np.int8) for name in ("kind", *names)}
+        for column in self.columns.values():
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        """A: the number of actions, legal or not."""
+        return len(self.texts)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {text: action for action, text in enumerate(self.texts)}
+
+    def text(self, action: int) -> str:
+        """The action as one line of words, such as "grow 1 green 2"."""
+        if not 0 <= action < len(self):
+            raise ValueError(f"there is no action {action}; the ids are 0..{len(self) - 1}")
+        return self.texts[action]
+
+    def parse(self, text: str) -> int:
+        """The id of an action written as by `text` (white space and capitals are forgiven)."""
+        try:
+            return self._ids[" ".join(text.lower().split())]
+        except KeyError:
+            forms = "; ".join(
+                " ".join([kind.word, *(f"<{name}: {'|'.join(words)}>" for name, words in kind.fields.items())])
+                for kind in self.kinds
+            )
+            raise ValueError(f"{text!r} is not an action; the actions are: {forms}") from None
+
+    def first_ids(self, word: str, *fields: str) -> np.ndarray:
+        """The smallest id of a kind for every value of some of its fields, int16 with one axis per field."""
+        index = next(i for i, kind in enumerate(self.kinds) if kind.word == word)
+        lengths = [len(self.kinds[index].fields[name]) for name in fields]
+        ids = np.full(lengths, -1, np.int16)
+        for action in reversed(np.flatnonzero(self.columns["kind"] == index)):
+            ids[tuple(int(self.columns[name][action]) for name in fields)] = action
+        return ids
+
+    def table(self) -> str:
+        """The table of kinds in Markdown, with the range of ids of each."""
+        rows = ["| ids | action | fields |", "|---|---|---|"]
+        for index, kind in enumerate(self.kinds):
+            ids = np.flatnonzero(self.columns["kind"] == index)
+            fields = ", ".join(f"{name}: {words[0]}..{words[-1]}" for name, words in kind.fields.items())
+            rows.append(f"| {ids[0]}..{ids[-1]} | `{kind.word}` | {fields} |")
+        return "\n".join(rows)
+
+
+# Inside the rules the set of legal actions is a row of 64-bit words: action a is bit a % 64 of word a // 64.
+ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
+SIXTY_FOUR = np.uint64(64)
+
+
+def num_words(num_actions: int) -> int:
+    """How many 64-bit words hold a set of actions."""
+    return (num_actions + 63) // 64
+
+
+@jit
+def allow(words: Any, first: int, count: int) -> None:
+    """Add the actions first .. first + count - 1 to a set; count is at most 63."""
+    word, shift = first >> 6, np.uint64(first & 63)
+    run = (ONE << np.uint64(count)) - ONE
+    words[word] |= run << shift
+    if (first & 63) + count > 64:
+        words[word + 1] |= run >> (SIXTY_FOUR - shift)
+
+
+@jit
+def is_allowed(words: Any, action: int) -> bool:
+    """Is the action in the set?"""
+    return (words[action >> 6] >> np.uint64(action & 63)) & ONE != 0
+
+
+@jit
+def count_bits(word: Any) -> int:
+    """How many bits of a 64-bit word are set."""
+    count = 0
+    while word != 0:
+        word &= word - ONE
+        count += 1
+    return count
+
+
+@jit
+def count_allowed(words: Any) -> int:
+    """How many actions the set has."""
+    count = 0
+    for word in words:
+        count += count_bits(word)
+    return count
+
+
+@jit
+def nth_allowed(words: Any, n: int) -> int:
+    """The n-th action of the set, from 0, in the order of the ids."""
+    for index in range(len(words)):
+        word = words[index]
+        count = count_bits(word)
+        if n < count:
+            for _ in range(n):
+                word &= word - ONE
+            lowest = word & (~word + ONE)
+            return (index << 6) + count_bits(lowest - ONE)
+        n -= count
+    return -1
+
+
+@jit
+def write_mask(words: Any, mask: Any) -> None:
+    """Write the set as one bool per action."""
+    for action in range(len(mask)):
+        mask[action] = is_allowed(words, action)

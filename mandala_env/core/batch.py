@@ -1,0 +1,198 @@
+"""N games at once: arrays in, arrays out. These are the only loops over games."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_words, write_mask
+from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
+from mandala_env.core.game import Game
+from mandala_env.core.jit import jit, kernel
+from mandala_env.core.rng import below, spread_seeds
+
+PICKER = np.dtype([("generator", np.uint64)])  # a stream of random choices that is not the game's own
+
+
+class Batch:
+    """N games of one kind that are stepped together; a finished game is dealt anew in the same step.
+
+    observations  (N, F) int8: what the player to decide knows in each game
+    action_masks  (N, A) bool: what that player may do
+    players       (N,) int8: who that is
+    scores        (N, P) int32: the final points of the games that the last step ended, 0 elsewhere
+    turns         (N,) int16: the turns that the games took which the last step ended, 0 elsewhere
+
+    Game i depends on (seed, i) and its actions only, not on N or the number of threads. With copy=True every step writes
+    to new arrays, so what was handed out stays as it was; with copy=False the same arrays are filled again.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_games: int,
+        seed: int | None = None,
+        *,
+        num_threads: int = 1,
+        copy: bool = True,
+        seeds: np.ndarray | None = None,
+    ) -> None:
+        for name, value in (("num_games", num_games), ("num_threads", num_threads)):
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name} must be a whole number of 1 or more, not {value!r}")
+        self.game, self.num_games, self.num_threads, self.copy = game, int(num_games), int(num_threads), copy
+        self.states = game.blank_states(self.num_games)
+        self.states["generator"] = spread_seeds(seed, self.num_games) if seeds is None else seeds
+        self._pickers = np.zeros(self.num_games, PICKER).view(np.recarray)
+        self._pickers["generator"] = ~self.states["generator"]
+        self._words = np.zeros((self.num_games, num_words(len(game.actions))), np.uint64)
+        self._pool: ThreadPoolExecutor | None = None
+        self._allocate()
+        self._run(_start, self.states, self._words, self.observations, self.action_masks, self.players)
+
+    def _allocate(self) -> None:
+        n, game = self.num_games, self.game
+        self.observations = np.empty((n, game.layout.size), np.int8)
+        self.action_masks = np.empty((n, len(game.actions)), np.bool_)
+        self.players = np.empty(n, np.int8)
+        self.payoffs = np.empty((n, game.num_players), np.float32)
+        self.ended = np.empty(n, np.bool_)
+        self.scores = np.empty((n, game.num_players), np.int32)
+        self.turns = np.empty(n, np.int16)
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Carry out one action in every game.
+
+        actions  (N,) whole numbers, each legal for its game's player; otherwise IllegalAction, and no game changes
+        returns  payoffs (N, P) float32, 0 where the game goes on, and ended (N,) bool
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_games,) or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions must be {self.num_games} whole numbers, not {actions.dtype} of shape {actions.shape}"
+            )
+        actions = np.ascontiguousarray(actions, np.int64)
+        wrong = _first_illegal(self._words, actions, len(self.game.actions))
+        if wrong >= 0:
+            raise self.game.illegal(self.states[wrong], int(actions[wrong]), f", game {wrong}")
+        self._advance(_step, actions)
+        return self.payoffs, self.ended
+
+    def step_random(self) -> tuple[np.ndarray, np.ndarray]:
+        """Carry out a uniformly random legal action in every game; returns what `step` returns.
+
+        The choices come from a stream of their own, so the games are those that `step` would make of them.
+        """
+        self._advance(_step_random, self._pickers)
+        return self.payoffs, self.ended
+
+    def _advance(self, kernel_: Any, choices: np.ndarray) -> None:
+        if self.copy:
+            self._allocate()
+        self._run(
+            kernel_, self.states, choices, self._words, self.observations, self.action_masks, self.players,
+            self.payoffs, self.ended, self.scores, self.turns,
+        )  # fmt: skip
+
+    def set_state(self, index: int, state: Any) -> None:
+        """Put a state of one's own in the place of a game."""
+        self.states[index] = state
+        if self.copy:
+            self.observations, self.action_masks = self.observations.copy(), self.action_masks.copy()
+            self.players = self.players.copy()
+        _show_range(self.states, self._words, self.observations, self.action_masks, self.players, index, index + 1)
+
+    def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
+        if self.num_threads == 1:
+            kernel_(*arrays, 0, self.num_games)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
+        cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
+        parts = [
+            self._pool.submit(kernel_, *arrays, start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)
+        ]
+        for part in parts:
+            part.result()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_pool": None}
+
+    def __len__(self) -> int:
+        """N."""
+        return self.num_games
+
+
+@jit
+def _show(state: Any, words: Any, obs: Any, mask: Any) -> int:
+    legal(state, words)
+    write_mask(words, mask)
+    encode(state, state.player, obs)
+    return state.player
+
+
+@jit
+def _settle(state: Any, payoffs: Any, scores: Any) -> int:
+    """After an action: if the game is over, write its result and deal it anew; returns the turns it took, or -1."""
+    if not is_over(state):
+        payoffs[:] = 0
+        scores[:] = 0
+        return -1
+    payoff(state, payoffs)
+    score(state, scores)
+    turns = state.turn
+    deal(state)
+    return turns
+
+
+@kernel
+def _start(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        deal(states[i])
+        players[i] = _show(states[i], words[i], observations[i], masks[i])
+
+
+@kernel
+def _show_range(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        players[i] = _show(states[i], words[i], observations[i], masks[i])
+
+
+@kernel
+def _first_illegal(words: Any, actions: Any, num_actions: int) -> int:
+    for i in range(len(actions)):
+        if actions[i] < 0 or actions[i] >= num_actions or not is_allowed(words[i], actions[i]):
+            return i
+    return -1
+
+
+@kernel
+def _step(
+    states: Any, actions: Any, words: Any, observations: Any, masks: Any, players: Any,
+    payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
+) -> None:  # fmt: skip
+    for i in range(start, stop):
+        apply(states[i], actions[i])
+        length = _settle(states[i], payoffs[i], scores[i])
+        ended[i], turns[i] = length >= 0, max(length, 0)
+        players[i] = _show(states[i], words[i], observations[i], masks[i])
+
+
+@kernel
+def _step_random(
+    states: Any, pickers: Any, words: Any, observations: Any, masks: Any, players: Any,
+    payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
+) -> None:  # fmt: skip
+    for i in range(start, stop):
+        action = nth_allowed(words[i], below(pickers[i], count_allowed(words[i])))
+        apply(states[i], action)
+        length = _settle(states[i], payoffs[i], scores[i])
+        ended[i], turns[i] = length >= 0, max(length, 0)
+        players[i] = _show(states[i], words[i], observations[i], masks[i])
+
+
+@kernel
+def imagine_all(observations: Any, states: Any) -> None:
+    """Deal one possible state per observation into states whose generators and options are set."""
+    for i in range(len(observations)):
+        imagine(observations[i], states[i])

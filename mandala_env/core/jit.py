@@ -1,0 +1,113 @@
+"""The one way in which Python functions of this package are compiled.
+
+`jit` is for the small functions that the rules are made of, `kernel` for the few entry points that Python calls.
+Only kernels are kept on disk: their machine code contains everything that they call. The folder they are kept in is
+named by a digest of all sources that can be compiled, so an edited rule can never run stale code.
+With `NUMBA_DISABLE_JIT=1` both leave the functions as they are: the same source is the plain Python reference.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+
+PACKAGE = Path(__file__).resolve().parent.parent
+IS_COMPILED = not numba.config.DISABLE_JIT
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a function that is called from compiled code."""
+    return numba.njit(nogil=True, error_model="numpy")(function) if IS_COMPILED else function
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls, once for all processes: its machine code is kept in `cache_folder()`."""
+    if not IS_COMPILED:
+        return function
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if cache_folder() is not None:
+        dispatcher._cache = _KernelCache(function)
+    return dispatcher
+
+
+@cache
+def source_digest() -> str:
+    """A digest of every source file that compiled code can come from."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for folder in ("core", "games"):
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            digest.update(str(path.relative_to(PACKAGE)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def cache_folder() -> Path | None:
+    """The first writable folder among: $MANDALA_ENV_CACHE_DIR, the package itself, the user's cache, the system's
+    temporary folder; None (compile in every process) when there is none."""
+    for root in _cache_roots():
+        folder = root / f"numba-{source_digest()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _cache_roots() -> Iterator[Path]:
+    if chosen := os.environ.get("MANDALA_ENV_CACHE_DIR"):
+        yield Path(chosen)
+    yield PACKAGE / "__pycache__"
+    try:
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mandala_env"
+    except RuntimeError:  # there is no home folder
+        pass
+    # The user's id keeps another user from planting code that we would load.
+    yield Path(tempfile.gettempdir()) / f"mandala_env-{os.getuid() if hasattr(os, 'getuid') else 0}"
+
+
+class _KernelLocator(caching._CacheLocator):
+    def __init__(self, source_file: str) -> None:
+        self.folder_name = Path(source_file).parent.name  # two games may have kernels of the same name
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return source_digest()
+
+    def get_disambiguator(self) -> str:
+        return self.folder_name
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> "_KernelLocator":
+        return cls(py_file)
+
+
+class _KernelCacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes = [_KernelLocator]
+
+
+class _KernelCache(caching.FunctionCache):
+    _impl_class = _KernelCacheImpl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a truncated or foreign file is a miss: compile again and replace it
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk costs the next process a compilation, not this one its game
+            super().save_overload(sig, data)

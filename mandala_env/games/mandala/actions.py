@@ -1,0 +1,27 @@
+"""The 150 actions of Mandala: 12 build, 84 grow, 48 discard, 6 claim."""
+
+from mandala_env.core.actions import ActionTable, Kind
+from mandala_env.games.mandala.state import COLOURS, HAND_LIMIT, NUM_MANDALAS
+
+MANDALAS = tuple(str(mandala) for mandala in range(NUM_MANDALAS))
+COUNTS = tuple(str(count) for count in range(1, HAND_LIMIT + 1))
+
+ACTIONS = ActionTable(
+    [
+        Kind("build", {"mandala": MANDALAS, "colour": COLOURS}),
+        Kind("grow", {"mandala": MANDALAS, "colour": COLOURS, "count": COUNTS[:-1]}),  # one card must stay in hand
+        Kind("discard", {"colour": COLOURS, "count": COUNTS}),
+        Kind("claim", {"colour": COLOURS}),
+    ]
+)
+BUILD, GROW, DISCARD, CLAIM_COLOUR = range(4)  # kinds
+
+KIND = ACTIONS.columns["kind"]
+MANDALA = ACTIONS.columns["mandala"]
+COLOUR = ACTIONS.columns["colour"]
+COUNT = ACTIONS.columns["count"]
+
+BUILD_ID = ACTIONS.first_ids("build", "mandala", "colour")
+GROW_ONE_ID = ACTIONS.first_ids("grow", "mandala", "colour")  # the ids of higher counts follow
+DISCARD_ONE_ID = ACTIONS.first_ids("discard", "colour")
+CLAIM_ID = ACTIONS.first_ids("claim", "colour")
