@@ -92,8 +92,8 @@ class ActionTable:
 
 
 # Inside the rules the set of legal actions is a row of 64-bit words: action a is bit a % 64 of word a // 64.
-ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
-SIXTY_FOUR = np.uint64(64)
+ONE, SIXTY_FOUR, LOW_BYTE = np.uint64(1), np.uint64(64), np.uint64(255)
+BITS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool)  # the bits of each byte
 
 
 def num_words(num_actions: int) -> int:
@@ -102,13 +102,20 @@ def num_words(num_actions: int) -> int:
 
 
 @jit
-def allow(words: Any, first: int, count: int) -> None:
-    """Add the actions first .. first + count - 1 to a set; count is at most 63."""
+def run(count: int) -> Any:
+    """The first `count` bits set; count is 0..63."""
+    return (ONE << np.uint64(count)) - ONE
+
+
+@jit
+def allow(words: Any, first: int, bits: Any) -> None:
+    """Add to a set the actions first + i for each bit i that is set."""
     word, shift = first >> 6, np.uint64(first & 63)
-    run = (ONE << np.uint64(count)) - ONE
-    words[word] |= run << shift
-    if (first & 63) + count > 64:
-        words[word + 1] |= run >> (SIXTY_FOUR - shift)
+    words[word] |= bits << shift
+    if shift > 0:
+        rest = bits >> (SIXTY_FOUR - shift)
+        if rest != 0:
+            words[word + 1] |= rest
 
 
 @jit
@@ -154,5 +161,10 @@ def nth_allowed(words: Any, n: int) -> int:
 @jit
 def write_mask(words: Any, mask: Any) -> None:
     """Write the set as one bool per action."""
-    for action in range(len(mask)):
+    full_bytes = len(mask) >> 3
+    for place in range(full_bytes):
+        byte = (words[place >> 3] >> np.uint64((place & 7) << 3)) & LOW_BYTE
+        for bit in range(8):
+            mask[(place << 3) + bit] = BITS[byte, bit]
+    for action in range(full_bytes << 3, len(mask)):
         mask[action] = is_allowed(words, action)

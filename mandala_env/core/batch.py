@@ -109,9 +109,7 @@ class Batch:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
         cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
-        parts = [
-            self._pool.submit(kernel_, *arrays, start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)
-        ]
+        parts = [self._pool.submit(kernel_, *arrays, start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)]
         for part in parts:
             part.result()
 

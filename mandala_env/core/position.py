@@ -24,7 +24,9 @@ class Reader:
     def __init__(self, source: Any, keys: Sequence[str], path: str = "") -> None:
         self.path = path
         if not isinstance(source, dict):
-            raise PositionError(f"{path or 'position'}: expected a dict with the keys {', '.join(keys)}, not {source!r}")
+            raise PositionError(
+                f"{path or 'position'}: expected a dict with the keys {', '.join(keys)}, not {source!r}"
+            )
         if missing := [key for key in keys if key not in source]:
             raise PositionError(f"{path or 'position'}: missing {', '.join(missing)}; the keys are {', '.join(keys)}")
         if unknown := [str(key) for key in source if key not in keys]:

@@ -1,7 +1,7 @@
 """Mandala, the game for two players."""
 
-from mandala_env.core.game import Game
 from mandala_env.core.dispatch import Rules
+from mandala_env.core.game import Game
 from mandala_env.games.mandala import rules
 from mandala_env.games.mandala.actions import ACTIONS
 from mandala_env.games.mandala.draw import draw

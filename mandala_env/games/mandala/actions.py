@@ -22,6 +22,6 @@ COLOUR = ACTIONS.columns["colour"]
 COUNT = ACTIONS.columns["count"]
 
 BUILD_ID = ACTIONS.first_ids("build", "mandala", "colour")
-GROW_ONE_ID = ACTIONS.first_ids("grow", "mandala", "colour")  # the ids of higher counts follow
-DISCARD_ONE_ID = ACTIONS.first_ids("discard", "colour")
+GROW_ID = ACTIONS.first_ids("grow", "mandala", "colour")  # of one card; the ids of more cards follow
+DISCARD_ID = ACTIONS.first_ids("discard", "colour")  # of one card; the ids of more cards follow
 CLAIM_ID = ACTIONS.first_ids("claim", "colour")

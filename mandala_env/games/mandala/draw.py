@@ -26,7 +26,10 @@ def draw(game: Game, state: Any, viewer: int | None = None) -> str:
             f"    mountain:           {cards(state.mountains[mandala])}",
             f"    field of player {me}:  {cards(state.fields[mandala, me])}",
         ]
-    lines += [seat(state, me, viewer), f"  deck {size(state.deck)}, discard {size(state.discard)}: {cards(state.discard)}"]
+    lines += [
+        seat(state, me, viewer),
+        f"  deck {size(state.deck)}, discard {size(state.discard)}: {cards(state.discard)}",
+    ]
     return "\n".join(lines)
 
 

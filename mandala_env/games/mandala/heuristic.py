@@ -55,7 +55,9 @@ def choose(obs: Any, mask: Any, picker: Any, after: Any, scratch: Any) -> int:
         if not mask[action]:
             continue
         after[:] = obs
-        value = value_of_claim(obs, COLOUR[action]) if KIND[action] == CLAIM_COLOUR else value_of(after, action, scratch)
+        value = (
+            value_of_claim(obs, COLOUR[action]) if KIND[action] == CLAIM_COLOUR else value_of(after, action, scratch)
+        )
         if value > best_value:
             best, best_value, num_best = action, value, 1
         elif value == best_value:

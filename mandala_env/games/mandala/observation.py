@@ -80,9 +80,7 @@ def encode(state: Any, player: int, obs: Any) -> None:
     rival = 1 - player
     for colour in range(NUM_COLOURS):
         obs[HAND + colour] = state.hands[player, colour]
-        obs[UNSEEN + colour] = (
-            state.deck[colour] + state.hands[rival, colour] + state.starting_cups[rival, colour]
-        )
+        obs[UNSEEN + colour] = state.deck[colour] + state.hands[rival, colour] + state.starting_cups[rival, colour]
         obs[DISCARD + colour] = state.discard[colour]
         obs[MY_CUP + colour] = state.cups[player, colour]
         obs[MY_STARTING_CUP + colour] = state.starting_cups[player, colour]

@@ -140,5 +140,3 @@ def check_hands_and_cups(state: Any) -> None:
         require(sum(cup) == STARTING_CUP, f"{cup_name}: expected {STARTING_CUP} cards, not {sum(cup)}")
     too_many = np.argwhere(state.starting_cups > state.cups)
     require(not len(too_many), "starting_cups: they are part of the cups, but not all of these cards are in the cups")
-
-

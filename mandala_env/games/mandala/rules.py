@@ -6,7 +6,9 @@ Destroying, No cards in a field, End of the game, Scoring.
 
 from typing import Any
 
-from mandala_env.core.actions import allow
+import numpy as np
+
+from mandala_env.core.actions import allow, run
 from mandala_env.core.jit import jit
 from mandala_env.core.rng import below
 from mandala_env.games.mandala.actions import (
@@ -15,9 +17,9 @@ from mandala_env.games.mandala.actions import (
     CLAIM_ID,
     COLOUR,
     COUNT,
-    DISCARD_ONE_ID,
+    DISCARD_ID,
     GROW,
-    GROW_ONE_ID,
+    GROW_ID,
     KIND,
     MANDALA,
 )
@@ -124,29 +126,32 @@ def legal_plays(state: Any, words: Any) -> None:
     hand = state.hands[state.player]
     in_hand = size(hand)
     may_build = in_hand > 1 or size(state.deck) > 0 or size(state.discard) > 0
+    discards = np.uint64(0)
     for colour in range(NUM_COLOURS):
-        held = hand[colour]
-        if held == 0:
-            continue
-        allow(words, DISCARD_ONE_ID[colour], held)
-        can_grow = min(held, in_hand - 1)  # Grow: at least one card stays in hand
-        for mandala in range(NUM_MANDALAS):
+        discards |= run(hand[colour]) << np.uint64(DISCARD_ID[colour] - DISCARD_ID[0])
+    allow(words, DISCARD_ID[0], discards)
+    for mandala in range(NUM_MANDALAS):
+        builds, grows = np.uint64(0), np.uint64(0)
+        for colour in range(NUM_COLOURS):
+            # The colour rule: a colour lies in at most one of the three areas of a mandala.
             in_mountain = state.mountains[mandala, colour] > 0
             in_mine = state.fields[mandala, state.player, colour] > 0
             in_rivals = state.fields[mandala, 1 - state.player, colour] > 0
-            # The colour rule: a colour lies in at most one of the three areas of a mandala.
-            if may_build and not in_mine and not in_rivals:
-                allow(words, BUILD_ID[mandala, colour], 1)
-            if not in_mountain and not in_rivals:
-                allow(words, GROW_ONE_ID[mandala, colour], can_grow)
+            if hand[colour] > 0 and not in_rivals:
+                if not in_mine:
+                    builds |= run(may_build) << np.uint64(BUILD_ID[mandala, colour] - BUILD_ID[mandala, 0])
+                if not in_mountain:
+                    most = min(hand[colour], in_hand - 1)  # one card stays in hand
+                    grows |= run(most) << np.uint64(GROW_ID[mandala, colour] - GROW_ID[mandala, 0])
+        allow(words, BUILD_ID[mandala, 0], builds)
+        allow(words, GROW_ID[mandala, 0], grows)
 
 
 @jit
 def legal_claims(state: Any, words: Any) -> None:
     """Destroying: claim one of the colours of the mountain; there is no pass."""
     for colour in range(NUM_COLOURS):
-        if state.mountains[state.claiming, colour] > 0:
-            allow(words, CLAIM_ID[colour], 1)
+        allow(words, CLAIM_ID[colour], run(state.mountains[state.claiming, colour] > 0))
 
 
 # --- A turn ---------------------------------------------------------------------------------------------------
