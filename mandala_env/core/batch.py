@@ -1,6 +1,7 @@
 """N games at once: arrays in, arrays out. These are the only loops over games."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from mandala_env.core.game import Game
 from mandala_env.core.jit import jit, kernel
 from mandala_env.core.rng import below, spread_seeds
 
-PICKER = np.dtype([("generator", np.uint64)])  # a stream of random choices that is not the game's own
+# A stream of random choices that is not a game's own. The second field keeps numba from taking a state for a picker.
+PICKER = np.dtype([("generator", np.uint64), ("picker", np.uint64)])
 
 
 class Batch:
@@ -23,8 +25,8 @@ class Batch:
     scores        (N, P) int32: the final points of the games that the last step ended, 0 elsewhere
     turns         (N,) int16: the turns that the games took which the last step ended, 0 elsewhere
 
-    Game i depends on (seed, i) and its actions only, not on N or the number of threads. With copy=True every step writes
-    to new arrays, so what was handed out stays as it was; with copy=False the same arrays are filled again.
+    Game i depends on (seed, i) and its actions only, not on N or the number of threads. With copy=True every step
+    writes to new arrays, so what was handed out stays as it was; with copy=False the same arrays are filled again.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class Batch:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
         cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
-        parts = [self._pool.submit(kernel_, *arrays, start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)]
+        parts = [self._pool.submit(kernel_, *arrays, start, stop) for start, stop in pairwise(cuts)]
         for part in parts:
             part.result()
 

@@ -67,10 +67,8 @@ def _cache_roots() -> Iterator[Path]:
     if chosen := os.environ.get("MANDALA_ENV_CACHE_DIR"):
         yield Path(chosen)
     yield PACKAGE / "__pycache__"
-    try:
+    with contextlib.suppress(RuntimeError):  # there may be no home folder
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mandala_env"
-    except RuntimeError:  # there is no home folder
-        pass
     # The user's id keeps another user from planting code that we would load.
     yield Path(tempfile.gettempdir()) / f"mandala_env-{os.getuid() if hasattr(os, 'getuid') else 0}"
 

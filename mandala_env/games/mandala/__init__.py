@@ -17,8 +17,8 @@ MOST_TURNS = 9999
 def make(second_exhaustion: str = "reshuffle", max_turns: int = 400) -> Game:
     """Mandala with its readings of the rules.
 
-    second_exhaustion  "reshuffle" (the rulebook's letter): the deck is rebuilt whenever it runs out; "end": when it runs
-                       out a second time, the turn is finished and the game ends
+    second_exhaustion  "reshuffle" (the rulebook's letter): the deck is rebuilt whenever it runs out;
+                       "end": when it runs out a second time, the turn is finished and the game ends
     max_turns          1..9999: a game that is still running after so many turns is ended and scored as it stands
     """
     if second_exhaustion not in SECOND_EXHAUSTION:

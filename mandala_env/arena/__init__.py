@@ -1,0 +1,1 @@
+"""Matches between opponents, and what can honestly be said of their results."""

@@ -1,0 +1,188 @@
+"""Matches on paired deals: every deal is played once from each seat, and intervals are taken over deals."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from mandala_env.core.batch import Batch
+from mandala_env.core.game import Game
+from mandala_env.core.rng import spread_seeds
+from mandala_env.opponents.base import Opponent, load_opponent
+from mandala_env.registry import load_game
+
+CONFIDENCE = 1.959964  # standard deviations of a two-sided 95% interval
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often a player won, drew (shared the win) and lost."""
+
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass(frozen=True)
+class Match:
+    """The result of a player against copies of another on paired deals.
+
+    score     wins + draws / 2, as a share of the games (with more than two players a shared win counts 1 / winners)
+    interval  95% interval of the score, over deals
+    by_seat   the tally from each seat; in_total their sum
+    points, rival_points, turns   means over the games
+    """
+
+    game: str
+    player: str
+    against: str
+    games: int
+    seed: int
+    score: float
+    interval: tuple[float, float]
+    in_total: Tally
+    by_seat: tuple[Tally, ...]
+    points: float
+    rival_points: float
+    turns: float
+
+    def to_dict(self) -> dict:
+        """The result as plain data for JSON."""
+        return asdict(self)
+
+
+def evaluate(
+    player: str | Opponent,
+    against: str | Opponent | Sequence[str | Opponent] = ("random", "heuristic"),
+    *,
+    game: str | Game = "mandala_v0",
+    games: int = 2000,
+    seed: int = 1,
+) -> list[Match]:
+    """Play a player against each of some opponents; one Match for each.
+
+    player, against  opponents or their specs, see `load_opponent`
+    games            how many games against each; every deal is played from every seat, so a multiple of the players
+    seed             fixes the deals and everybody's random choices
+    """
+    game = load_game(game) if isinstance(game, str) else game
+    if not isinstance(games, int) or games < 2 * game.num_players or games % game.num_players:
+        raise ValueError(
+            f"games must be a multiple of the {game.num_players} players, at least {2 * game.num_players}, not {games!r}"
+        )
+    rivals = [against] if isinstance(against, (str, Opponent)) else list(against)
+    return [play_match(game, player, rival, games, seed) for rival in rivals]
+
+
+def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int) -> Match:
+    """Play one pairing; see `evaluate`."""
+    hero = load_opponent(player, game, seed) if isinstance(player, str) else player
+    if isinstance(rival, str):
+        rival_player = hero if rival == player else load_opponent(rival, game, seed)
+    else:
+        rival_player = rival
+    num_deals = games // game.num_players
+    # Row d * P + s is deal d with the player on seat s.
+    seats = np.tile(np.arange(game.num_players), num_deals)
+    seeds = np.repeat(spread_seeds(seed, num_deals), game.num_players)
+    payoffs, points, turns = play_to_the_end(game, hero, rival_player, seats, seeds)
+    rows = np.arange(games)
+    shares = win_shares(payoffs)[rows, seats]
+    by_seat = tuple(tally(payoffs[seats == seat], seat) for seat in range(game.num_players))
+    own = points[rows, seats]
+    return Match(
+        game=game.id,
+        player=str(player) if isinstance(player, str) else type(player).__name__,
+        against=str(rival) if isinstance(rival, str) else type(rival).__name__,
+        games=games,
+        seed=seed,
+        score=float(shares.mean()),
+        interval=interval(shares.reshape(num_deals, game.num_players)),
+        in_total=Tally(*(sum(getattr(t, name) for t in by_seat) for name in ("wins", "draws", "losses"))),
+        by_seat=by_seat,
+        points=float(own.mean()),
+        rival_points=float((points.sum(axis=1) - own).mean() / (game.num_players - 1)),
+        turns=float(turns.mean()),
+    )
+
+
+def play_to_the_end(
+    game: Game, hero: Opponent, rival: Opponent, seats: np.ndarray, seeds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Play each game once; the hero has seats[i] in game i.
+
+    Every game counts, however long it is. Returns payoffs (n, P), points (n, P) and turns (n,).
+    """
+    num_games = len(seats)
+    batch = Batch(game, num_games, seeds=seeds, copy=False)
+    payoffs = np.zeros((num_games, game.num_players), np.float32)
+    points = np.zeros((num_games, game.num_players), np.int32)
+    turns = np.zeros(num_games, np.int32)
+    running = np.ones(num_games, bool)
+    while running.any():
+        actions = np.argmax(batch.action_masks, axis=1)  # in games that are over: anything legal
+        is_hero = batch.players == seats
+        sides = [(hero, running)] if hero is rival else [(hero, running & is_hero), (rival, running & ~is_hero)]
+        for side, chosen in sides:
+            rows = np.flatnonzero(chosen)
+            if len(rows):
+                actions[rows] = side.act(batch.observations[rows], batch.action_masks[rows])
+        batch.step(actions)
+        just_ended = running & batch.ended
+        payoffs[just_ended] = batch.payoffs[just_ended]
+        points[just_ended] = batch.scores[just_ended]
+        turns[just_ended] = batch.turns[just_ended]
+        running &= ~batch.ended
+    return payoffs, points, turns
+
+
+def win_shares(payoffs: np.ndarray) -> np.ndarray:
+    """1 / winners for those who won, 0 for the others; everybody's share of the win, (n, P) from payoffs (n, P)."""
+    all_share = ~payoffs.any(axis=1, keepdims=True)
+    return np.where(all_share, 1 / payoffs.shape[1], np.maximum(payoffs, 0)).astype(float)
+
+
+def tally(payoffs: np.ndarray, seat: int) -> Tally:
+    """Count a seat's results; whoever shares a win has drawn."""
+    own = payoffs[:, seat]
+    wins, losses = int((own == 1).sum()), int((own < 0).sum())
+    return Tally(wins, len(own) - wins - losses, losses)
+
+
+def interval(shares: np.ndarray) -> tuple[float, float]:
+    """95% interval of the mean of shares (deals, seats).
+
+    Wilson's interval with the number of independent games that would vary as much as the deals did: games of one deal
+    are not independent, and a score of 0 or 1 has an interval too.
+    """
+    mean, num_deals = float(shares.mean()), len(shares)
+    variance_of_mean = float(shares.mean(axis=1).var(ddof=1)) / num_deals
+    variance_of_one = mean * (1 - mean)
+    n = min(variance_of_one / variance_of_mean, 4 * shares.size) if variance_of_mean > 0 else shares.size
+    if variance_of_mean == 0 and 0 < mean < 1:  # every deal was shared alike, as when a player meets itself
+        return mean, mean
+    centre = (mean + CONFIDENCE**2 / (2 * n)) / (1 + CONFIDENCE**2 / n)
+    reach = CONFIDENCE / (1 + CONFIDENCE**2 / n) * np.sqrt(variance_of_one / n + CONFIDENCE**2 / (4 * n * n))
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+
+
+def table(matches: Sequence[Match]) -> str:
+    """The matches as a text table."""
+    lines = [
+        f"{'player':<28} {'against':<28} {'games':>6} {'wins':>6} {'draws':>6} {'losses':>6}  "
+        f"{'score':>6}  95% interval     by seat"
+    ]
+    for match in matches:
+        t = match.in_total
+        low, high = match.interval
+        by_seat = "  ".join(f"{seat.wins}-{seat.draws}-{seat.losses}" for seat in match.by_seat)
+        lines.append(
+            f"{shorten(match.player):<28} {shorten(match.against):<28} {match.games:>6} {t.wins:>6} {t.draws:>6} "
+            f"{t.losses:>6}  {match.score:>6.1%}  {low:>6.1%}..{high:<6.1%}  {by_seat}"
+        )
+    return "\n".join(lines)
+
+
+def shorten(name: str, width: int = 28) -> str:
+    """The end of a long name."""
+    return name if len(name) <= width else "..." + name[3 - width :]

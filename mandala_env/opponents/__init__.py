@@ -1,0 +1,1 @@
+"""Players that see an observation and nothing else."""

@@ -1,0 +1,110 @@
+"""What an opponent is, and how one is loaded by name.
+
+An opponent is a function of (seed, observation, action mask): it keeps no memory, and its random choices are drawn from
+a hash of the seed and the observation. So a match does not depend on how its games are batched, and an opponent that
+meets itself on swapped seats scores exactly one half.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mandala_env.core.batch import PICKER
+from mandala_env.core.game import Game
+from mandala_env.core.jit import kernel
+from mandala_env.core.rng import GOLDEN, S32, spread_seeds
+from mandala_env.registry import OPPONENTS, load_game, resolve
+
+
+class Opponent(ABC):
+    """A player of one game; subclasses write `choose`."""
+
+    def __init__(self, game: Game, seed: int | None = 0) -> None:
+        self.game = game
+        self.key = spread_seeds(seed, 1)[0]
+
+    @abstractmethod
+    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
+        """A legal action for each row; `pickers` (n,) hold a generator for each row's random choices."""
+
+    def act(self, observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
+        """A legal action for each observation.
+
+        observations  (n, F) int8, as a Batch gives them
+        action_masks  (n, A) bool; a row without a legal action is a ValueError
+        returns       (n,) int64
+        """
+        observations = np.ascontiguousarray(observations, np.int8)
+        action_masks = np.ascontiguousarray(action_masks, np.bool_)
+        expected = (len(observations), self.game.layout.size), (len(observations), len(self.game.actions))
+        if (observations.shape, action_masks.shape) != expected:
+            raise ValueError(
+                f"expected observations and masks of shapes {expected[0]} and {expected[1]}, "
+                f"not {observations.shape} and {action_masks.shape}"
+            )
+        if not action_masks.any(axis=1).all():
+            raise ValueError("a row of action_masks has no legal action: there is nothing to decide")
+        pickers = np.zeros(len(observations), PICKER).view(np.recarray)
+        _hash_rows(observations, self.key, pickers)
+        return self.choose(observations, action_masks, pickers)
+
+    def __call__(self, observation: dict[str, np.ndarray]) -> int:
+        """A legal action for one PettingZoo observation, {"observation": float32 (F,), "action_mask": int8 (A,)}."""
+        counts = self.game.layout.counts(observation["observation"])
+        mask = np.asarray(observation["action_mask"]).astype(np.bool_)
+        return int(self.act(counts[None], mask[None])[0])
+
+
+@kernel
+def _hash_rows(observations: Any, key: Any, pickers: Any) -> None:
+    """Start each row's generator at a hash of the key and the row."""
+    for i in range(len(observations)):
+        bits = key
+        for number in observations[i]:
+            bits = (bits ^ np.uint64(number)) * GOLDEN
+            bits ^= bits >> S32
+        pickers[i].generator = bits
+
+
+def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None = 0) -> Opponent:
+    """An opponent by its spec string.
+
+    spec  "random", "heuristic", "checkpoint:PATH" (or the path of a checkpoint's folder), each with options behind
+          commas: "checkpoint:PATH,temperature=1"
+    game  a game's id or a Game
+    seed  the opponent's own seed; None takes fresh entropy
+    Raises ValueError that names what was expected when the spec does not fit.
+    """
+    game = load_game(game) if isinstance(game, str) else game
+    name, _, rest = spec.partition(":")
+    if name not in OPPONENTS and Path(spec.split(",")[0]).is_dir():
+        name, rest = "checkpoint", spec
+    if name not in OPPONENTS:
+        raise ValueError(f"unknown opponent {spec!r}; opponents are {', '.join(OPPONENTS)}, or a checkpoint's folder")
+    arguments, options = split_options(rest)
+    try:
+        return resolve(OPPONENTS[name])(game, seed, *arguments, **options)
+    except TypeError as error:
+        raise ValueError(f"opponent {spec!r}: {error}") from None
+
+
+def split_options(text: str) -> tuple[list[str], dict[str, str]]:
+    """Split "PATH,name=value,name=value" into its positional part and its options."""
+    options: dict[str, str] = {}
+    while match := re.fullmatch(r"(?:(.*),)?(\w+)=([^,=]*)", text, re.DOTALL):
+        text, options[match[2]] = match[1] or "", match[3]
+    return ([text] if text else []), options
+
+
+def number(value: Any, name: str, lowest: float, highest: float) -> float:
+    """An option's value as a number within bounds."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = float("nan")
+    if not lowest <= result <= highest:
+        raise ValueError(f"{name} must be a number from {lowest:g} to {highest:g}, not {value!r}")
+    return result
