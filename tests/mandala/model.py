@@ -26,7 +26,7 @@ ACTIONS: tuple[str, ...] = (
 )
 
 
-# Piles -----------------------------------------------------------------------------------------------------------------
+# Piles ----------------------------------------------------------------------------------------------------------------
 
 
 def size(pile: Pile) -> int:
@@ -62,7 +62,7 @@ def empty_out(source: Pile, target: Pile) -> None:
     move(source, target, dict(source))
 
 
-# What may be done ------------------------------------------------------------------------------------------------------
+# What may be done -----------------------------------------------------------------------------------------------------
 
 
 def legal(position: Position) -> list[str]:
@@ -129,7 +129,7 @@ def rival_of(player: int) -> int:
     return 1 - player
 
 
-# What it does ----------------------------------------------------------------------------------------------------------
+# What it does ---------------------------------------------------------------------------------------------------------
 
 
 def apply(
@@ -227,7 +227,7 @@ def rebuild_deck(position: Position, second_exhaustion: str) -> None:
     empty_out(position["discard"], position["deck"])
 
 
-# Destroying a mandala --------------------------------------------------------------------------------------------------
+# Destroying a mandala -------------------------------------------------------------------------------------------------
 
 
 def is_complete(position: Position, mandala: int) -> bool:
@@ -301,7 +301,7 @@ def finish_destruction(position: Position, drawn: Pile, second_exhaustion: str, 
     end_turn(position, rival_of(completer), second_exhaustion, max_turns)
 
 
-# The end ---------------------------------------------------------------------------------------------------------------
+# The end --------------------------------------------------------------------------------------------------------------
 
 
 def ends_with_a_destruction(position: Position, max_turns: int) -> bool:
@@ -348,7 +348,7 @@ def payoff(position: Position) -> list[float]:
     return [1.0, -1.0] if first_wins else [-1.0, 1.0]
 
 
-# What always holds -----------------------------------------------------------------------------------------------------
+# What always holds ----------------------------------------------------------------------------------------------------
 
 
 def check(position: Position) -> None:

@@ -1,7 +1,7 @@
 """Set up whole positions of Mandala from the few cards that a case names.
 
-Piles are written in the letters of the rule cases, R O Y G P K for red orange yellow green purple black, singly ("RRRO")
-or with counts ("R3 O").
+Piles are written in the letters of the rule cases, R O Y G P K for red orange yellow green purple black, one letter a
+card ("RRRO") or with counts ("R3 O").
 """
 
 from __future__ import annotations

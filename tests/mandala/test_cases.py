@@ -69,7 +69,7 @@ def hand_sizes(position: Position) -> list[int]:
     return [size(hand) for hand in position["hands"]]
 
 
-# Set-up ----------------------------------------------------------------------------------------------------------------
+# Set-up ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 12345])
@@ -88,7 +88,7 @@ def test_M01_a_new_game_deals_two_cards_to_each_mountain_six_to_each_hand_and_tw
     assert position["exhaustions"] == 0 and position["claiming"] is None
 
 
-# The colour rule -------------------------------------------------------------------------------------------------------
+# The colour rule ------------------------------------------------------------------------------------------------------
 
 
 def test_M02_a_colour_may_lie_in_one_of_the_three_areas_only(game: Any, me: int) -> None:
@@ -118,7 +118,7 @@ def test_M05_a_colour_that_lies_in_my_field_may_be_added_to_my_field(game: Any, 
     assert after["mandalas"][0]["fields"][1 - me] == {}
 
 
-# A turn ----------------------------------------------------------------------------------------------------------------
+# A turn ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_M13_a_discard_never_starts_a_destruction(game: Any, me: int) -> None:
     assert (after["player"], after["turn"]) == (1 - me, before["turn"] + 1)
 
 
-# Who claims first ------------------------------------------------------------------------------------------------------
+# Who claims first -----------------------------------------------------------------------------------------------------
 
 
 def test_M14_the_builder_draws_and_then_claims_first_with_more_field_cards(game: Any, me: int) -> None:
@@ -201,7 +201,7 @@ def test_M19_cards_in_the_field_count_and_not_their_colours(game: Any, me: int) 
     assert (after["phase"], after["player"]) == ("claim", me)
 
 
-# Claiming --------------------------------------------------------------------------------------------------------------
+# Claiming -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_M26_the_opponent_of_the_completer_moves_next_whoever_claimed_last(game:
     assert play(game, rival_claims_last, "build 0 black", "claim yellow")["player"] == 1 - me
 
 
-# The end: a sixth colour -----------------------------------------------------------------------------------------------
+# The end: a sixth colour ----------------------------------------------------------------------------------------------
 
 
 def test_M28_a_sixth_colour_in_a_river_ends_the_game_after_all_claims(game: Any, me: int) -> None:
@@ -334,7 +334,7 @@ def test_M30_a_later_claim_with_a_full_river_goes_to_the_cup(game: Any, me: int)
     assert after["cups"][me] == together(before["cups"][me], pile("YY"))
 
 
-# The end: the deck -----------------------------------------------------------------------------------------------------
+# The end: the deck ----------------------------------------------------------------------------------------------------
 
 
 def test_M31_a_deck_that_runs_out_during_a_draw_is_rebuilt_from_the_discard_and_the_draw_goes_on(
@@ -410,10 +410,10 @@ def test_M36_once_the_deck_has_run_out_the_next_completion_ends_the_game(game: A
     assert after["mandalas"][0] == {"mountain": {}, "fields": [{}, {}]} and after["deck"] == before["deck"]
 
 
-# Score -----------------------------------------------------------------------------------------------------------------
+# Score ----------------------------------------------------------------------------------------------------------------
 
 
-def finished(me: int, **cards: str) -> Position:
+def finished(me: int, **cards: Any) -> Position:
     """Set up a game that ended with the mandala that was completed after the deck had run out."""
     return make(me=me, mountain0="", exhaustions=1, phase="over", **cards)
 
@@ -442,7 +442,7 @@ def test_M40_with_equal_scores_and_equal_cups_nobody_wins(game: Any, me: int) ->
     assert game.payoffs(state) == (0.0, 0.0)
 
 
-# The deck runs out again, or nothing is left ---------------------------------------------------------------------------
+# The deck runs out again, or nothing is left --------------------------------------------------------------------------
 
 
 def test_M42_a_deck_that_runs_out_again_is_rebuilt_again(game: Any, me: int) -> None:

@@ -299,7 +299,7 @@ def test_the_action_table_is_in_the_order_of_the_rules() -> None:
     assert [actions.parse(text) for text in model.ACTIONS] == list(range(150))
 
 
-# The model itself ------------------------------------------------------------------------------------------------------
+# The model itself -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

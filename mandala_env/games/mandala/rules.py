@@ -370,5 +370,5 @@ def payoff(state: Any, out: Any) -> None:
         lead -= int(state.cups[1, colour]) * state.river_spaces[1, colour]
     if lead == 0:
         lead = size(state.cups[1]) - size(state.cups[0])
-    out[0] = (lead > 0) - (lead < 0)
+    out[0] = min(1, max(-1, lead))
     out[1] = -out[0]

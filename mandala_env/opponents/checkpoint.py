@@ -1,0 +1,73 @@
+"""A trained network as an opponent."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from mandala_env.core.game import Game
+from mandala_env.opponents.base import Opponent, number
+from mandala_env.policies.checkpoint import load_checkpoint
+from mandala_env.policies.fused import choose_legal
+from mandala_env.policies.network import PolicyValueNetwork
+
+CHUNK = 512  # rows a forward pass: their activations stay in the processor's cache
+
+
+class NetworkOpponent(Opponent):
+    """Plays the most likely action of a network, or samples one.
+
+    temperature  0: the most likely action; above 0: sampled from softmax(logits / temperature)
+    """
+
+    def __init__(
+        self, game: Game, seed: int | None, network: PolicyValueNetwork, temperature: float | str = 0.0
+    ) -> None:
+        super().__init__(game, seed)
+        self.network = network
+        self.temperature = number(temperature, "temperature", 0, 100)
+        with torch.no_grad():
+            self._matrices = network.matrices()
+
+    @torch.no_grad()
+    def evaluate(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logits (n, A) and values (n,) of observations (n, F)."""
+        outputs = [self.network(torch.from_numpy(part), self._matrices) for part in split(observations)]
+        return (
+            torch.cat([logits for logits, _ in outputs]).float().numpy(),
+            torch.cat([values for _, values in outputs]).float().numpy(),
+        )
+
+    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
+        """See `Opponent`. Equal observations are evaluated once, so they get the same action whatever else is asked."""
+        first, place = unique_rows(pickers["generator"])
+        logits, _ = self.evaluate(np.ascontiguousarray(observations[first]))
+        if self.temperature > 0:
+            logits /= self.temperature
+        actions = np.empty(len(first), np.int64)
+        masks, pickers = np.ascontiguousarray(action_masks[first]), pickers[first]
+        choose_legal(logits, masks, pickers, self.temperature == 0, actions, np.empty(len(first), np.float32))
+        return actions[place]
+
+
+class CheckpointOpponent(NetworkOpponent):
+    """Plays a checkpoint; `load_opponent("checkpoint:PATH,temperature=1")`."""
+
+    def __init__(
+        self, game: Game, seed: int | None, path: str | Path | None = None, temperature: Any = 0.0
+    ) -> None:
+        if path is None:
+            raise ValueError("checkpoint: expected a folder, as in 'checkpoint:PATH'")
+        super().__init__(game, seed, load_checkpoint(path, game), temperature)
+
+
+def split(observations: np.ndarray) -> list[np.ndarray]:
+    """Observations in chunks."""
+    return [observations[start : start + CHUNK] for start in range(0, max(1, len(observations)), CHUNK)]
+
+
+def unique_rows(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each different key, and for every row which of these it has."""
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    return first, place

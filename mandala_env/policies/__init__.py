@@ -1,0 +1,1 @@
+"""Networks and the files they are kept in; torch is imported nowhere else in the package."""

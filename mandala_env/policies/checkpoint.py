@@ -1,0 +1,137 @@
+"""The file format of a trained player: a folder with weights in safetensors and everything else in JSON.
+
+    model.safetensors   the network's parameters by name
+    config.json         format, game, fingerprint of its observations and actions, network, how it was trained
+    metrics.json        its scores
+    README.md           the model card
+
+Nothing in it is ever executed or unpickled. A folder is written under a temporary name and then renamed.
+"""
+
+import json
+import os
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save_file
+
+from mandala_env.core.game import Game
+from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork
+
+FORMAT = 1
+LARGEST_CONFIG = 2**20  # bytes
+LARGEST_MODEL = 2**28
+
+
+class CheckpointError(ValueError):
+    """A folder that is not a checkpoint of this game; the message says what was expected."""
+
+
+def save_checkpoint(
+    folder: Path, game: Game, network: PolicyValueNetwork, *, training: dict, metrics: dict, card: str
+) -> None:
+    """Write a checkpoint; an older one of that name is replaced only when the new one is complete."""
+    folder = Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.parent / f".{folder.name}.{uuid4().hex[:8]}"
+    unfinished.mkdir()
+    try:
+        weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+        save_file(weights, unfinished / "model.safetensors")
+        config = {
+            "format": FORMAT,
+            "game": game.id,
+            "options": dict(game.options),
+            "fingerprint": game.fingerprint,
+            "network": asdict(network.config),
+            "training": training,
+        }
+        write_text(unfinished / "config.json", json.dumps(config, indent=2) + "\n")
+        write_text(unfinished / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+        write_text(unfinished / "README.md", card)
+        replace_folder(unfinished, folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file and wait until it is on the disk."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Give a complete folder its final name; what had the name before is deleted afterwards."""
+    if not folder.exists():
+        os.rename(new, folder)
+        return
+    old = folder.parent / f".{folder.name}.{uuid4().hex[:8]}.old"
+    os.rename(folder, old)
+    os.rename(new, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:
+    """The network of a checkpoint, for a game; raises CheckpointError that says both sides when they do not fit."""
+    folder = Path(folder)
+    config = read_config(folder)
+    expected = {"format": FORMAT, "game": game.id, "fingerprint": game.fingerprint}
+    for key, value in expected.items():
+        if config.get(key) != value:
+            raise CheckpointError(f"{folder}: {key} is {config.get(key)!r}, expected {value!r} for {game.id}")
+    try:
+        network = PolicyValueNetwork(game, NetworkConfig(**config["network"]))
+    except (TypeError, ValueError, KeyError) as error:
+        raise CheckpointError(f"{folder}/config.json: network: {error}") from None
+    weights = read_weights(folder / "model.safetensors")
+    wanted = network.state_dict()
+    for name in sorted(wanted.keys() | weights.keys()):
+        ours, theirs = wanted.get(name), weights.get(name)
+        if ours is None or theirs is None or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+            raise CheckpointError(f"{folder}: {name} is {describe(theirs)}, expected {describe(ours)}")
+        if not torch.isfinite(theirs).all():
+            raise CheckpointError(f"{folder}: {name} has numbers that are not finite")
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def describe(tensor: torch.Tensor | None) -> str:
+    """A tensor's type and shape in words."""
+    return "absent" if tensor is None else f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The config.json of a checkpoint's folder."""
+    path = folder / "config.json"
+    try:
+        if path.stat().st_size > LARGEST_CONFIG:
+            raise CheckpointError(f"{path}: larger than {LARGEST_CONFIG} bytes: this is no checkpoint's config")
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{folder} is not a checkpoint: {error.strerror}: {path.name}") from None
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}: not JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{path}: expected an object, not {type(config).__name__}")
+    return config
+
+
+def read_weights(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file, as copies in memory."""
+    try:
+        if path.stat().st_size > LARGEST_MODEL:
+            raise CheckpointError(f"{path}: larger than {LARGEST_MODEL} bytes")
+        return load(path.read_bytes())
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from None
+    except (SafetensorError, KeyError, RuntimeError) as error:
+        raise CheckpointError(f"{path}: not a safetensors file: {error}") from None
