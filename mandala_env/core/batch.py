@@ -96,6 +96,17 @@ class Batch:
             self.payoffs, self.ended, self.scores, self.turns,
         )  # fmt: skip
 
+    @property
+    def legal_sets(self) -> np.ndarray:
+        """The legal actions as sets of bits, (N, W) uint64: action a is bit a % 64 of word a // 64."""
+        return self._words
+
+    def observe(self, player: int) -> np.ndarray:
+        """What one seat knows in every game, whoever decides next, (N, F) int8."""
+        observations = np.empty_like(self.observations)
+        _observe_all(self.states, player, observations)
+        return observations
+
     def set_state(self, index: int, state: Any) -> None:
         """Put a state of one's own in the place of a game."""
         self.states[index] = state
@@ -156,6 +167,12 @@ def _start(states: Any, words: Any, observations: Any, masks: Any, players: Any,
 def _show_range(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
         players[i] = _show(states[i], words[i], observations[i], masks[i])
+
+
+@kernel
+def _observe_all(states: Any, player: int, observations: Any) -> None:
+    for i in range(len(states)):
+        encode(states[i], player, observations[i])
 
 
 @kernel

@@ -1,0 +1,139 @@
+"""Every number that makes a training run; the presets in configs/ set them, unknown keys are errors."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mandala_env.policies.network import NetworkConfig
+
+
+def _check(where: str, **bounds: tuple[Any, float, float]) -> None:
+    for name, (value, lowest, highest) in bounds.items():
+        if not lowest <= value <= highest:
+            raise ValueError(f"{where}.{name} must be from {lowest:g} to {highest:g}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Proximal policy optimisation (Schulman et al. 2017) with the field's names.
+
+    num_games        games played side by side
+    num_steps        decisions in each game between two updates
+    minibatch_size   decisions an optimiser step is taken on
+    num_epochs       passes over the decisions
+    learning_rate    at the start; it falls linearly to final_learning_rate
+    gamma, gae_lambda  discount and the lambda of generalised advantage estimation
+    clip_range       of the probability ratio
+    entropy_coef     at the start; it falls linearly to final_entropy_coef
+    value_coef       weight of the value loss
+    max_grad_norm    the gradient is scaled down to this norm
+    """
+
+    num_games: int = 1024
+    num_steps: int = 64
+    minibatch_size: int = 4096
+    num_epochs: int = 1
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 1e-4
+    gamma: float = 1.0
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    entropy_coef: float = 0.01
+    final_entropy_coef: float = 0.01
+    value_coef: float = 0.5
+    max_grad_norm: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check(
+            "ppo",
+            num_games=(self.num_games, 1, 10**6),
+            num_steps=(self.num_steps, 1, 10**5),
+            minibatch_size=(self.minibatch_size, 2, 10**7),
+            num_epochs=(self.num_epochs, 1, 1000),
+            learning_rate=(self.learning_rate, 0, 1),
+            final_learning_rate=(self.final_learning_rate, 0, 1),
+            gamma=(self.gamma, 0, 1),
+            gae_lambda=(self.gae_lambda, 0, 1),
+            clip_range=(self.clip_range, 1e-6, 10),
+            entropy_coef=(self.entropy_coef, 0, 10),
+            final_entropy_coef=(self.final_entropy_coef, 0, 10),
+            value_coef=(self.value_coef, 0, 100),
+            max_grad_norm=(self.max_grad_norm, 1e-6, 1e6),
+        )
+
+
+@dataclass(frozen=True)
+class LeagueConfig:
+    """Who else is played besides oneself.
+
+    share            part of the games in which one seat is a frozen member of the league
+    max_snapshots    how many past selves are kept; the one that is beaten most often makes room
+    snapshot_every   iterations between two snapshots
+    scripted         opponents that are members from the start
+    """
+
+    share: float = 0.2
+    max_snapshots: int = 6
+    snapshot_every: int = 20
+    scripted: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _check(
+            "league",
+            share=(self.share, 0, 1),
+            max_snapshots=(self.max_snapshots, 1, 1000),
+            snapshot_every=(self.snapshot_every, 1, 10**6),
+        )
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """How often and against whom the learner is measured while it trains.
+
+    every    iterations between two measurements
+    games    games against each opponent
+    against  opponents
+    """
+
+    every: int = 25
+    games: int = 400
+    against: list[str] = field(default_factory=lambda: ["random", "heuristic"])
+
+    def __post_init__(self) -> None:
+        _check("evaluation", every=(self.every, 1, 10**9), games=(self.games, 4, 10**6))
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run.
+
+    name             what the run's folder and checkpoint are called
+    game             the game's id
+    options          its rule options
+    seed             fixes everything that is random
+    total_decisions  when to stop: decisions of all seats together
+    num_threads      threads that collect and update; each takes a fixed share, so results depend on their number
+    save_every       iterations between two saves of the run's state
+    """
+
+    name: str = "run"
+    game: str = "mandala_v0"
+    options: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    total_decisions: int = 15_000_000
+    num_threads: int = 2
+    save_every: int = 25
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    league: LeagueConfig = field(default_factory=LeagueConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        _check(
+            "config",
+            seed=(self.seed, 0, 2**63),
+            total_decisions=(self.total_decisions, 1, 10**13),
+            num_threads=(self.num_threads, 1, 1024),
+            save_every=(self.save_every, 1, 10**9),
+        )
+        if self.ppo.num_games < self.num_threads:
+            raise ValueError(f"ppo.num_games must be at least num_threads ({self.num_threads})")

@@ -1,0 +1,81 @@
+"""The frozen players that the learner meets: past selves and scripted opponents."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from mandala_env.core.game import Game
+from mandala_env.opponents.base import Opponent, load_opponent
+from mandala_env.opponents.checkpoint import NetworkOpponent
+from mandala_env.policies.network import PolicyValueNetwork
+from training.config import LeagueConfig
+
+SMOOTHING = 0.98  # how much of a member's win rate is kept when a game against it ends
+
+
+@dataclass
+class Member:
+    """A frozen player; `beaten` is how often the learner beats it, smoothed, draws counting one half."""
+
+    name: str
+    opponent: Opponent
+    is_snapshot: bool
+    beaten: float = 0.5
+    games: int = 0
+
+
+class League:
+    """Members by slot; a slot keeps its number while games against its member are running.
+
+    Prioritised fictitious self-play (Vinyals et al. 2019): members are drawn with weight (1 - beaten)**2.
+    """
+
+    def __init__(self, game: Game, config: LeagueConfig, seed: int) -> None:
+        self.game, self.config, self.seed = game, config, seed
+        self.members: list[Member] = [
+            Member(spec, load_opponent(spec, game, seed), is_snapshot=False) for spec in config.scripted
+        ]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def add_snapshot(self, network: PolicyValueNetwork, name: str) -> None:
+        """Freeze a copy of the learner; when the league is full it takes the place of the snapshot beaten most often.
+
+        Games that run against the one that makes room are finished by the new member.
+        """
+        snapshots = [member for member in self.members if member.is_snapshot]
+        member = Member(name, frozen_copy(self.game, network, self.seed), is_snapshot=True)
+        if len(snapshots) < self.config.max_snapshots:
+            self.members.append(member)
+            return
+        easiest = max(snapshots, key=lambda snapshot: snapshot.beaten)
+        self.members[self.members.index(easiest)] = member
+
+    def weights(self) -> np.ndarray:
+        """How likely each member is to be met next; they sum to 1."""
+        weights = np.array([(1 - member.beaten) ** 2 + 1e-3 for member in self.members])
+        return weights / weights.sum()
+
+    def record(self, slot: int, share: float) -> None:
+        """Note the learner's share of the win (1, 1/2 or 0) in a game against a member."""
+        member = self.members[slot]
+        member.games += 1
+        member.beaten = SMOOTHING * member.beaten + (1 - SMOOTHING) * share
+
+
+def frozen_copy(game: Game, network: PolicyValueNetwork, seed: int) -> NetworkOpponent:
+    """An opponent with a copy of the network's weights that samples its actions."""
+    copy = PolicyValueNetwork(game, network.config)
+    copy.load_state_dict({name: value.detach().clone() for name, value in network.state_dict().items()})
+    for parameter in copy.parameters():
+        parameter.requires_grad_(False)
+    return NetworkOpponent(game, seed, copy.eval(), temperature=1.0)
+
+
+def restore_snapshot(game: Game, network: PolicyValueNetwork, weights: dict[str, torch.Tensor], seed: int) -> Opponent:
+    """A past self from its weights."""
+    copy = PolicyValueNetwork(game, network.config)
+    copy.load_state_dict(weights)
+    return frozen_copy(game, copy, seed)

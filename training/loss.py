@@ -1,0 +1,102 @@
+"""PPO's loss over the legal actions, with its gradient, and advantages through the stream of a game's decisions."""
+
+from typing import Any
+
+import numpy as np
+
+from mandala_env.core.actions import is_allowed
+from mandala_env.core.jit import jit, kernel
+
+STATS = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
+
+
+@kernel
+def ppo_gradient(
+    logits: Any, values: Any, words: Any, actions: Any, old_log_probs: Any, advantages: Any, returns: Any,
+    clip_range: float, entropy_coef: float, value_coef: float, scale: float, to_logits: Any, to_values: Any, stats: Any,
+) -> None:  # fmt: skip
+    """Write the gradient of scale * sum of the losses of n decisions, and add the sums of STATS to stats.
+
+    logits (n, A), values (n,) float32; words (n, W) uint64, the legal actions as sets; actions (n,);
+    old_log_probs, advantages, returns (n,) float32; to_logits (n, A) and to_values (n,) get the gradient.
+    loss = -min(r * adv, clip(r) * adv) - entropy_coef * entropy + value_coef * (value - return)**2
+    """
+    num_actions = logits.shape[1]
+    for i in range(len(logits)):
+        top, log_total = log_softmax_terms(logits[i], words[i])
+        entropy = 0.0
+        for action in range(num_actions):
+            if is_allowed(words[i], action):
+                log_prob = (logits[i, action] - top) - log_total
+                entropy -= np.exp(log_prob) * log_prob
+        taken = (logits[i, actions[i]] - top) - log_total
+        log_ratio = taken - old_log_probs[i]
+        ratio = np.exp(log_ratio)
+        advantage = advantages[i]
+        clipped = min(max(ratio, 1 - clip_range), 1 + clip_range)
+        is_clipped = clipped * advantage < ratio * advantage
+        to_taken = 0.0 if is_clipped else -ratio * advantage
+        for action in range(num_actions):
+            gradient = 0.0
+            if is_allowed(words[i], action):
+                log_prob = (logits[i, action] - top) - log_total
+                prob = np.exp(log_prob)
+                gradient = -to_taken * prob + entropy_coef * prob * (log_prob + entropy)
+                if action == actions[i]:
+                    gradient += to_taken
+            to_logits[i, action] = gradient * scale
+        error = values[i] - returns[i]
+        to_values[i] = 2 * value_coef * error * scale
+        stats[0] -= min(ratio * advantage, clipped * advantage)
+        stats[1] += error * error
+        stats[2] += entropy
+        stats[3] += (ratio - 1) - log_ratio
+        stats[4] += abs(ratio - 1) > clip_range
+
+
+@jit
+def log_softmax_terms(logits: Any, words: Any) -> Any:
+    """The highest legal logit, and the log of the sum of the exponentials of the legal logits less it."""
+    top = -np.inf
+    for action in range(len(logits)):
+        if is_allowed(words, action):
+            top = max(top, logits[action])
+    total = 0.0
+    for action in range(len(logits)):
+        if is_allowed(words, action):
+            total += np.exp(logits[action] - top)
+    return top, np.log(total)
+
+
+@kernel
+def advantages_of_seats(
+    values: Any, players: Any, payoffs: Any, ended: Any, last_values: Any, gamma: float, gae_lambda: float,
+    advantages: Any,
+) -> None:  # fmt: skip
+    """Generalised advantage estimation for every seat through the interleaved decisions of a game.
+
+    values (T, N) the value of each decision for the player who took it, players (T, N); payoffs (T, N, P) and ended
+    (T, N): what the decision led to; last_values (N, P): every seat's value after the last decision;
+    advantages (T, N) is written. Schulman et al. 2016, equation 16, along each seat's own decisions.
+
+    With two players what is good for one is as bad for the other, so each decision also tells the other seat's value:
+    this is the recursion with flipped signs, and it looks ahead one decision of either player at a time.
+    """
+    num_steps, num_games = values.shape
+    num_players = payoffs.shape[2]
+    next_value, next_advantage = np.empty(num_players), np.empty(num_players)
+    for game in range(num_games):
+        for player in range(num_players):
+            next_value[player], next_advantage[player] = last_values[game, player], 0.0
+        for t in range(num_steps - 1, -1, -1):
+            discount = gamma
+            if ended[t, game]:
+                discount = 1.0
+                for player in range(num_players):
+                    next_value[player], next_advantage[player] = payoffs[t, game, player], 0.0
+            me = players[t, game]
+            advantage = discount * next_value[me] - values[t, game] + gamma * gae_lambda * next_advantage[me]
+            advantages[t, game] = advantage
+            next_value[me], next_advantage[me] = values[t, game], advantage
+            if num_players == 2:
+                next_value[1 - me], next_advantage[1 - me] = -values[t, game], -advantage

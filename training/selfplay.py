@@ -1,0 +1,241 @@
+"""Self-play PPO: sb3-contrib's MaskablePPO with its own collection and update.
+
+`learn`, schedules, callbacks, logger and progress bar are the library's. Here are the hot parts: every decision of every
+seat is collected from a `Batch`, and the update computes the masked loss and its gradient in one compiled sweep.
+Both are shared out to threads of our own with one torch thread each: OpenMP's threads spin, and a busy neighbour then
+slows them down tenfold. Who computes what is fixed, so a run depends on the number of threads but not on their timing.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import explained_variance
+from torch import Tensor
+
+from mandala_env.core.actions import num_words
+from mandala_env.core.game import Game
+from mandala_env.policies.network import PolicyValueNetwork
+from training.config import TrainConfig
+from training.league import League
+from training.loss import STATS, ppo_gradient
+from training.policy import SymmetricPolicy
+from training.rollout import Decisions, estimate_advantages, make_shards
+from training.vec_env import SelfPlayVecEnv
+
+CHUNK = 512  # decisions a forward and backward pass: their activations stay in the processor's cache
+
+
+class TrainingDiverged(RuntimeError):
+    """A loss or a gradient is not finite; the weights are those before the step that would have spoilt them."""
+
+
+class SelfPlayPPO(MaskablePPO):
+    """PPO that plays both seats of a game, and a share of the games against a league of frozen players."""
+
+    def __init__(self, game: Game, config: TrainConfig, **kwargs: Any) -> None:
+        self.game, self.config = game, config
+        ppo = config.ppo
+        super().__init__(
+            SymmetricPolicy,
+            SelfPlayVecEnv(game, ppo.num_games, config.seed),
+            learning_rate=lambda left: ppo.final_learning_rate + (ppo.learning_rate - ppo.final_learning_rate) * left,
+            n_steps=ppo.num_steps,
+            batch_size=ppo.minibatch_size,
+            n_epochs=ppo.num_epochs,
+            gamma=ppo.gamma,
+            gae_lambda=ppo.gae_lambda,
+            clip_range=ppo.clip_range,
+            ent_coef=ppo.entropy_coef,
+            vf_coef=ppo.value_coef,
+            max_grad_norm=ppo.max_grad_norm,
+            rollout_buffer_class=_NoBuffer,
+            policy_kwargs={"game": game, "network": config.network},
+            seed=config.seed,
+            device="cpu",
+            **kwargs,
+        )
+
+    def _setup_model(self) -> None:
+        # The library seeds the global generators of torch, numpy and random; ours only draws the first weights.
+        with torch.random.fork_rng():
+            super()._setup_model()
+        config = self.config
+        self.shards = make_shards(
+            self.game, config.ppo.num_games, config.num_threads, config.seed, config.league.share
+        )
+        self.league = League(self.game, config.league, config.seed)
+        self.decisions = Decisions(
+            self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
+        )
+        self.shuffler = np.random.Generator(np.random.PCG64(config.seed))
+        self.iteration = 0
+        self.collect_seconds = self.update_seconds = 0.0
+        self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
+
+    def set_random_seed(self, seed: int | None = None) -> None:
+        """Seed torch for the first weights; numpy's and Python's global generators are left alone."""
+        if seed is not None:
+            torch.manual_seed(seed)
+
+    @property
+    def network(self) -> PolicyValueNetwork:
+        """The network that learns."""
+        return self.policy.network
+
+    # --- collecting ---------------------------------------------------------------------------------------------
+
+    def collect_rollouts(
+        self, env: Any, callback: BaseCallback, rollout_buffer: Any, n_rollout_steps: int, use_masking: bool = True
+    ) -> bool:
+        """Play num_steps decisions in every game; returns False if a callback wants to stop."""
+        started = perf_counter()
+        callback.on_rollout_start()
+        self._grow_league()
+        with torch.no_grad():
+            matrices = self.network.matrices()
+        start, jobs = 0, []
+        for shard in self.shards:
+            columns = self.decisions.columns(start, start + len(shard.batch))
+            jobs.append(self._pool.submit(shard.collect, self.network, matrices, self.league, columns))
+            start += len(shard.batch)
+        for job in jobs:
+            job.result()
+        for shard in self.shards:
+            for slot, share in shard.results:
+                self.league.record(slot, share)
+        for _ in range(n_rollout_steps):
+            self.num_timesteps += self.n_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+        self.iteration += 1
+        self.collect_seconds = perf_counter() - started
+        callback.on_rollout_end()
+        return True
+
+    def _grow_league(self) -> None:
+        if self.config.league.share > 0 and self.iteration % self.config.league.snapshot_every == 0:
+            self.league.add_snapshot(self.network, f"self-{self.iteration}")
+
+    # --- updating -----------------------------------------------------------------------------------------------
+
+    def train(self) -> None:
+        """Take the optimiser steps for what was collected."""
+        started = perf_counter()
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        ppo, d = self.config.ppo, self.decisions
+        returns = estimate_advantages(d, ppo.gamma, ppo.gae_lambda)
+        data = {
+            "observations": torch.from_numpy(d.observations),
+            "words": torch.from_numpy(d.words.view(np.int64)),
+            "actions": torch.from_numpy(d.actions),
+            "log_probs": torch.from_numpy(d.log_probs),
+            "advantages": torch.from_numpy(d.advantages),
+            "returns": returns,
+        }
+        data = {name: value.flatten(0, 1) for name, value in data.items()}
+        rows = np.flatnonzero(d.is_learners.reshape(-1))
+        stats, num_seen = np.zeros(len(STATS)), 0
+        for _ in range(self.n_epochs):
+            order = self.shuffler.permutation(rows)
+            num_minibatches = max(1, round(len(order) / ppo.minibatch_size))
+            for part in np.array_split(order, num_minibatches):
+                stats += self._step({name: value[part] for name, value in data.items()})
+                num_seen += len(part)
+            self._n_updates += 1
+        self.update_seconds = perf_counter() - started
+        self._log(stats / num_seen, returns.numpy())
+
+    def _step(self, minibatch: dict[str, Tensor]) -> np.ndarray:
+        """One optimiser step; returns the sums of STATS."""
+        advantages = minibatch["advantages"]
+        minibatch["advantages"] = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        matrices = {
+            name: (weight, bias) for name, (weight, bias) in self.network.matrices().items()
+        }
+        flat = [tensor for pair in matrices.values() for tensor in pair if tensor is not None]
+        shares = np.array_split(np.arange(len(advantages)), self.config.num_threads)
+        jobs = [self._pool.submit(self._gradient_of, minibatch, matrices, int(s[0]), int(s[-1]) + 1) for s in shares]
+        parts = [job.result() for job in jobs]
+        gradients = [torch.stack(tensors).sum(0) for tensors in zip(*(g for g, _ in parts), strict=True)]
+        stats = np.sum([s for _, s in parts], axis=0)
+        optimizer = self.policy.optimizer
+        optimizer.zero_grad()
+        torch.autograd.backward(flat, gradients)
+        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.max_grad_norm)
+        if not (np.isfinite(stats).all() and torch.isfinite(norm)):
+            raise TrainingDiverged(
+                f"iteration {self.iteration}, decision {self.num_timesteps}: the gradient's norm is {norm:g} and the "
+                f"sums of the losses are {dict(zip(STATS, stats.tolist(), strict=True))}"
+            )
+        optimizer.step()
+        return stats
+
+    def _gradient_of(
+        self, minibatch: dict[str, Tensor], matrices: Any, start: int, stop: int
+    ) -> tuple[list[Tensor], np.ndarray]:
+        """The gradient of some rows' share of the loss by the network's matrices, and the sums of STATS."""
+        leaves = {
+            name: (weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
+            for name, (weight, bias) in matrices.items()
+        }
+        flat = [tensor for pair in leaves.values() for tensor in pair if tensor is not None]
+        total = [torch.zeros_like(tensor) for tensor in flat]
+        stats = np.zeros(len(STATS))
+        scale = 1 / len(minibatch["actions"])
+        ent_coef = self._entropy_coef()
+        for first in range(start, stop, CHUNK):
+            part = {name: value[first : min(first + CHUNK, stop)] for name, value in minibatch.items()}
+            logits, values = self.network(part["observations"], leaves)
+            to_logits, to_values = torch.empty_like(logits), torch.empty_like(values)
+            ppo_gradient(
+                logits.detach().numpy(), values.detach().numpy(), part["words"].numpy().view(np.uint64),
+                part["actions"].numpy(), part["log_probs"].numpy(), part["advantages"].numpy(),
+                part["returns"].numpy(), self.config.ppo.clip_range, ent_coef, self.vf_coef, scale,
+                to_logits.numpy(), to_values.numpy(), stats,
+            )  # fmt: skip
+            gradients = torch.autograd.grad([logits, values], flat, [to_logits, to_values])
+            torch._foreach_add_(total, gradients)
+        return total, stats
+
+    def _entropy_coef(self) -> float:
+        ppo, left = self.config.ppo, self._current_progress_remaining
+        return ppo.final_entropy_coef + (ppo.entropy_coef - ppo.final_entropy_coef) * left
+
+    # --- what is logged -----------------------------------------------------------------------------------------
+
+    def _log(self, stats: np.ndarray, returns: np.ndarray) -> None:
+        """Record the means of the iteration under the library's names."""
+        d = self.decisions
+        lengths = [length for shard in self.shards for length in shard.lengths]
+        for name, value in zip(STATS, stats, strict=True):
+            self.logger.record(f"train/{name}", float(value))
+        self.logger.record("train/entropy_coef", self._entropy_coef())
+        self.logger.record("train/explained_variance", float(explained_variance(d.values.ravel(), returns.ravel())))
+        decisions_per_second = d.actions.size / (self.collect_seconds + self.update_seconds)
+        self.logger.record("time/decisions_per_second", decisions_per_second)
+        self.logger.record("time/collect_share", self.collect_seconds / (self.collect_seconds + self.update_seconds))
+        if lengths:
+            self.logger.record("rollout/turns", float(np.mean(lengths)))
+        for member in self.league.members:
+            if member.games:
+                self.logger.record(f"league/{member.name}", member.beaten)
+
+    def _dump_logs(self, iteration: int) -> None:
+        """The library asks for this after collecting; everything is dumped after the update instead."""
+
+    def dump_logs(self, iteration: int = 0) -> None:
+        """See `_dump_logs`."""
+
+
+class _NoBuffer:
+    """Stands where the library keeps its rollout buffer; `Decisions` holds what was collected."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
