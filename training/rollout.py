@@ -130,7 +130,5 @@ def make_shards(game: Game, num_games: int, num_threads: int, seed: int, share: 
 def estimate_advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> Tensor:
     """Fill `advantages`; returns the learner's value targets, (T, N)."""
     d = decisions
-    advantages_of_seats(
-        d.values, d.players, d.payoffs, d.ended, d.last_values, gamma, gae_lambda, d.advantages
-    )
+    advantages_of_seats(d.values, d.players, d.payoffs, d.ended, d.last_values, gamma, gae_lambda, d.advantages)
     return torch.from_numpy(d.advantages + d.values)

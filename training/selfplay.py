@@ -65,9 +65,7 @@ class SelfPlayPPO(MaskablePPO):
         with torch.random.fork_rng():
             super()._setup_model()
         config = self.config
-        self.shards = make_shards(
-            self.game, config.ppo.num_games, config.num_threads, config.seed, config.league.share
-        )
+        self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league.share)
         self.league = League(self.game, config.league, config.seed)
         self.decisions = Decisions(
             self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
@@ -156,9 +154,7 @@ class SelfPlayPPO(MaskablePPO):
         """One optimiser step; returns the sums of STATS."""
         advantages = minibatch["advantages"]
         minibatch["advantages"] = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-        matrices = {
-            name: (weight, bias) for name, (weight, bias) in self.network.matrices().items()
-        }
+        matrices = {name: (weight, bias) for name, (weight, bias) in self.network.matrices().items()}
         flat = [tensor for pair in matrices.values() for tensor in pair if tensor is not None]
         shares = np.array_split(np.arange(len(advantages)), self.config.num_threads)
         jobs = [self._pool.submit(self._gradient_of, minibatch, matrices, int(s[0]), int(s[-1]) + 1) for s in shares]

@@ -23,6 +23,8 @@ def game_spaces(game: Game) -> tuple[spaces.Box, spaces.Discrete]:
 class SelfPlayVecEnv(VecEnv):
     """N games played against oneself."""
 
+    render_mode = None
+
     def __init__(self, game: Game, num_games: int, seed: int) -> None:
         super().__init__(num_games, *game_spaces(game))
         self.game, self.batch = game, Batch(game, num_games, seed)

@@ -107,13 +107,12 @@ class Batch:
         _observe_all(self.states, player, observations)
         return observations
 
-    def set_state(self, index: int, state: Any) -> None:
-        """Put a state of one's own in the place of a game."""
-        self.states[index] = state
+    def set_states(self, states: np.ndarray) -> None:
+        """Put the games into N states of one's own."""
+        self.states[:] = states
         if self.copy:
-            self.observations, self.action_masks = self.observations.copy(), self.action_masks.copy()
-            self.players = self.players.copy()
-        _show_range(self.states, self._words, self.observations, self.action_masks, self.players, index, index + 1)
+            self._allocate()
+        self._run(_show_all, self.states, self._words, self.observations, self.action_masks, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
         if self.num_threads == 1:
@@ -164,7 +163,7 @@ def _start(states: Any, words: Any, observations: Any, masks: Any, players: Any,
 
 
 @kernel
-def _show_range(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+def _show_all(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
         players[i] = _show(states[i], words[i], observations[i], masks[i])
 

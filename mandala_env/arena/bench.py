@@ -1,0 +1,120 @@
+"""What `mandala bench` prints: speeds of this machine now, each the median of several runs."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from mandala_env.core.batch import Batch
+from mandala_env.core.game import Game
+from mandala_env.opponents.base import load_opponent
+from mandala_env.registry import load_game
+
+IMPORT = "import mandala_env, sys; print(int('torch' in sys.modules or 'stable_baselines3' in sys.modules))"
+FIRST_STEP = """
+from mandala_env import make_batch
+import numpy as np
+batch = make_batch({game!r}, 1, seed=0)
+batch.step(batch.action_masks.argmax(axis=1))
+"""
+
+
+def bench(game_id: str, seconds: int) -> Iterator[str]:
+    """Measure, and yield one line for each figure."""
+    game = load_game(game_id)
+    warm_up(game_id)
+    for num_games in (1, 1024, 65536):
+        rate = rate_of(random_play(game, num_games), seconds)
+        yield f"random play, {num_games:>6,} games, 1 thread   {rate * num_games / 1e6:8.3f} million decisions/s"
+    batch = Batch(game, 1024, 0)
+    for _ in range(64):
+        batch.step_random()
+    heuristic = load_opponent("heuristic", game)
+    rate = rate_of(lambda: heuristic.act(batch.observations, batch.action_masks), seconds)
+    yield f"heuristic opponent                     {rate * 1024 / 1e6:8.3f} million decisions/s"
+    for kind in ("raw_env", "env"):
+        play, count = aec_play(game_id, kind)
+        rate = rate_of(play, seconds) * count
+        yield f"PettingZoo {kind + '(), agent_iter':<26}  {rate:8,.0f} steps/s"
+    took, output = process_seconds(IMPORT)
+    yield f"import mandala_env                     {took:8.3f} s (torch or sb3 loaded: {'yes' if output == '1' else 'no'})"
+    yield f"whole process to the first step, warm  {process_seconds(FIRST_STEP.format(game=game_id))[0]:8.3f} s"
+    yield f"  of which an empty Python             {process_seconds('pass')[0]:8.3f} s"
+
+
+def warm_up(game_id: str) -> None:
+    """Compile what the package compiles for a game."""
+    game = load_game(game_id)
+    batch = Batch(game, 2, 0)
+    batch.step_random()
+    batch.step(batch.action_masks.argmax(axis=1))
+    batch.observe(0)
+    batch.set_states(batch.states.copy())
+    for name in ("random", "heuristic"):
+        load_opponent(name, game).act(batch.observations, batch.action_masks)
+    state = game.deal(0)
+    game.apply(state, game.legal_actions(state)[0])
+    game.scores(state), game.payoffs(state)
+    game.imagine(game.observe(state, 0), 0)
+    play, _ = aec_play(game_id, "env", steps=4)
+    play()
+
+
+def random_play(game: Game, num_games: int) -> Callable[[], object]:
+    """A step of random play in many games, observations and masks written."""
+    batch = Batch(game, num_games, 0, copy=False)
+    for _ in range(64):  # games of every age
+        batch.step_random()
+    return batch.step_random
+
+
+def aec_play(game_id: str, kind: str, steps: int = 500) -> tuple[Callable[[], None], int]:
+    """The usual PettingZoo loop with sampling by the mask."""
+    from importlib import import_module
+
+    env = getattr(import_module(f"mandala_env.{game_id}"), kind)()
+    rng = np.random.default_rng(0)
+    seeds = iter(range(10**9))
+
+    def play() -> None:
+        done = 0
+        while done < steps:
+            env.reset(seed=next(seeds))
+            for _ in env.agent_iter():
+                observation, _, terminated, truncated, _ = env.last()
+                if terminated or truncated:
+                    env.step(None)
+                else:
+                    legal = np.flatnonzero(observation["action_mask"])
+                    env.step(int(legal[int(rng.random() * len(legal))]))
+                done += 1
+                if done >= steps:
+                    break
+
+    return play, steps
+
+
+def rate_of(function: Callable[[], object], seconds: float, parts: int = 5) -> float:
+    """Calls a second: the median over several stretches of time."""
+    function()
+    rates = []
+    for _ in range(parts):
+        started, calls = perf_counter(), 0
+        while (elapsed := perf_counter() - started) < seconds / parts:
+            function()
+            calls += 1
+        rates.append(calls / elapsed)
+    return median(rates)
+
+
+def process_seconds(code: str, runs: int = 5) -> tuple[float, str]:
+    """How long a new Python takes for some code, and what it printed."""
+    times, output = [], ""
+    for _ in range(runs):
+        started = perf_counter()
+        output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+        times.append(perf_counter() - started)
+    return median(times), output

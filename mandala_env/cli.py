@@ -1,0 +1,118 @@
+"""The command `mandala`: evaluate players, measure the engine, print the tables of the documentation."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mandala_env.registry import list_games, list_opponents, load_game
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command; wrong input ends with one line on stderr and exit status 2."""
+    parser = argparse.ArgumentParser(prog="mandala", description=(__doc__ or "").strip())
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (add_evaluate, add_bench, add_docs, add_warmup):
+        add(commands)
+    given = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], None] = given.run
+    try:
+        run(given)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"mandala {given.command}: {error}\n")
+
+
+def add_game(parser: argparse.ArgumentParser) -> None:
+    """The option that says which game."""
+    parser.add_argument("--game", default="mandala_v0", help=f"one of {', '.join(list_games())}")
+
+
+def positive(text: str) -> int:
+    """A whole number of 1 or more."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of 1 or more, not {text!r}")
+    return number
+
+
+def add_evaluate(commands: argparse._SubParsersAction) -> None:
+    """`mandala evaluate PLAYER --against ...`."""
+    parser = commands.add_parser("evaluate", help="play a player against others on paired deals")
+    specs = ", ".join(list_opponents())
+    parser.add_argument("player", help=f"a checkpoint's folder or an opponent: {specs}")
+    parser.add_argument("--against", nargs="+", default=["random", "heuristic"], metavar="OPPONENT")
+    parser.add_argument("--games", type=positive, default=2000, help="games against each opponent (default 2000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    add_game(parser)
+    parser.set_defaults(run=run_evaluate)
+
+
+def run_evaluate(given: argparse.Namespace) -> None:
+    """Play, print the table, write the JSON."""
+    from mandala_env.arena.match import evaluate, table
+
+    use_one_torch_thread()
+    matches = evaluate(given.player, given.against, game=given.game, games=given.games, seed=given.seed)
+    print(table(matches))
+    if given.json:
+        given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")
+
+
+def use_one_torch_thread() -> None:
+    """A small network on many OpenMP threads is slower than on one, and much slower beside another process."""
+    try:
+        import torch
+    except ImportError:
+        return
+    torch.set_num_threads(1)
+
+
+def add_bench(commands: argparse._SubParsersAction) -> None:
+    """`mandala bench`."""
+    parser = commands.add_parser("bench", help="measure the speed of the engine and of the PettingZoo environment")
+    parser.add_argument("--seconds", type=positive, default=3, help="about how long each figure is measured (default 3)")
+    add_game(parser)
+    parser.set_defaults(run=run_bench)
+
+
+def run_bench(given: argparse.Namespace) -> None:
+    """Measure and print."""
+    from mandala_env.arena.bench import bench
+
+    for line in bench(given.game, given.seconds):
+        print(line, flush=True)
+
+
+def add_docs(commands: argparse._SubParsersAction) -> None:
+    """`mandala docs`."""
+    parser = commands.add_parser("docs", help="print a game's observation and action tables in Markdown")
+    add_game(parser)
+    parser.set_defaults(run=run_docs)
+
+
+def run_docs(given: argparse.Namespace) -> None:
+    """Print the tables."""
+    game = load_game(given.game)
+    print(f"## Observation of {game.id}\n\n{game.layout.table()}\n\n## Actions\n\n{game.actions.table()}")
+
+
+def add_warmup(commands: argparse._SubParsersAction) -> None:
+    """`mandala warmup`."""
+    parser = commands.add_parser("warmup", help="compile everything now, so that the first use is fast (for images)")
+    parser.set_defaults(run=run_warmup)
+
+
+def run_warmup(given: argparse.Namespace) -> None:
+    """Compile the kernels of every game and say where they are kept."""
+    from mandala_env.arena.bench import warm_up
+    from mandala_env.core.jit import cache_folder
+
+    for game_id in list_games():
+        warm_up(game_id)
+        print(f"compiled {game_id}", file=sys.stderr)
+    print(cache_folder())

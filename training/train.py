@@ -1,0 +1,227 @@
+"""Train a player: `python -m training.train CONFIG.yaml [--resume RUN] [--ppo.learning_rate 3e-4 ...]`.
+
+A run's folder holds the resolved config, metrics as JSON lines and for TensorBoard, the last state and, at the end, the
+checkpoint: runs/NAME/{config.yaml, progress.json, events.*, state.safetensors, checkpoint/}.
+"""
+
+import json
+import platform
+import sys
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+import yaml
+from jsonargparse import ArgumentParser
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
+from stable_baselines3.common.logger import configure
+
+from mandala_env.arena.match import Match, evaluate, table
+from mandala_env.core.game import Game
+from mandala_env.opponents.checkpoint import NetworkOpponent
+from mandala_env.policies.checkpoint import save_checkpoint, write_text
+from mandala_env.registry import load_game
+from training.config import TrainConfig
+from training.selfplay import SelfPlayPPO
+from training.state import StateError, read_state, restore_state, save_state
+
+FINAL_GAMES = 2000
+
+
+class Housekeeping(BaseCallback):
+    """Between an update and the next collection: measure the learner, write the metrics, save the run's state."""
+
+    def __init__(self, folder: Path, config: TrainConfig) -> None:
+        super().__init__()
+        self.folder, self.config = folder, config
+        self.saved_at = -1
+
+    def _on_training_start(self) -> None:
+        model: Any = self.model
+        self.saved_at = model.iteration  # a resumed run has done all this before
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self.after_update()
+
+    def _on_training_end(self) -> None:
+        self.after_update(is_last=True)
+
+    def after_update(self, is_last: bool = False) -> None:
+        """What is due after the update of an iteration."""
+        model: Any = self.model
+        iteration = model.iteration
+        if iteration == self.saved_at:
+            return
+        self.saved_at = iteration
+        evaluation = self.config.evaluation
+        if iteration % evaluation.every == 0 and not is_last:
+            player = NetworkOpponent(model.game, self.config.seed, model.network)
+            for match in evaluate(player, evaluation.against, game=model.game, games=evaluation.games, seed=iteration):
+                low, high = match.interval
+                self.logger.record(f"evaluation/{match.against}", match.score)
+                self.logger.record(f"evaluation/{match.against}_low", low)
+                self.logger.record(f"evaluation/{match.against}_high", high)
+        self.logger.record("time/iteration", iteration)
+        self.logger.dump(model.num_timesteps)
+        if iteration % self.config.save_every == 0 or is_last:
+            save_state(self.folder / "state.safetensors", model, asdict(self.config))
+
+
+def parser() -> ArgumentParser:
+    """The command line: a preset's path, options with the names of the config's fields, and where the run goes."""
+    result = ArgumentParser(prog="python -m training.train", description=(__doc__ or "").split("\n")[0])
+    result.add_argument("preset", type=str, help="a YAML file of configs/")
+    result.add_argument("--resume", type=str, default=None, help="the folder of a run to go on with")
+    result.add_argument("--runs", type=str, default="runs", help="where the folders of runs are made")
+    result.add_argument("--quiet", action="store_true", help="no progress bar")
+    result.add_class_arguments(TrainConfig, nested_key=None)
+    return result
+
+
+def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
+    """The config that a preset and options make, and the other arguments; a wrong key ends the program with a message."""
+    reader = parser()
+    preset = next((a for a in arguments if a.endswith((".yaml", ".yml"))), None)
+    if preset is None:
+        reader.error("expected a preset: the path of a YAML file such as configs/mandala_v0/small.yaml")
+    try:
+        values = yaml.safe_load(Path(preset).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        reader.error(f"{preset}: {error}")
+    if not isinstance(values, dict):
+        reader.error(f"{preset}: expected the fields of a config, not {values!r}")
+    defaults = reader.parse_object({"preset": preset, **values})
+    namespace = reader.parse_args(arguments, namespace=defaults)
+    instantiated = reader.instantiate(namespace)
+    fields = {name: getattr(instantiated, name) for name in TrainConfig.__dataclass_fields__}
+    return TrainConfig(**fields), instantiated
+
+
+def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bool = False) -> Path:
+    """Train to the end and leave a checkpoint; returns the run's folder.
+
+    runs    a new folder for the run is made in it
+    resume  the folder of a run to go on with; only total_decisions may differ from its config
+    """
+    torch.set_num_threads(1)  # the threads are ours, see training.selfplay
+    game = load_game(config.game, **config.options)
+    model = SelfPlayPPO(game, config)
+    if resume is not None:
+        header, arrays = read_state(resume / "state.safetensors")
+        check_same_run(header["config"], asdict(config), resume)
+        restore_state(model, header, arrays)
+        folder = resume
+    else:
+        folder = new_folder(runs, config.name)
+        write_text(folder / "config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
+    model.set_logger(configure(str(folder), ["json", "tensorboard"] if resume is None else resumed_formats(folder)))
+    callbacks: list[BaseCallback] = [Housekeeping(folder, config)]
+    if not quiet:
+        callbacks.append(ProgressBarCallback())
+        print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
+    started = perf_counter()
+    missing = config.total_decisions - model.num_timesteps
+    if missing > 0:
+        model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
+    finish(folder, config, game, model, perf_counter() - started, quiet)
+    return folder
+
+
+def new_folder(runs: Path, name: str) -> Path:
+    """A folder that did not exist before: NAME, or NAME-2, NAME-3, ..."""
+    for number in range(1, 10**6):
+        folder = runs / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise FileExistsError(f"{runs} is full of runs called {name}")
+
+
+def resumed_formats(folder: Path) -> list[str]:
+    """The library's JSON writer starts its file anew: what it holds is kept under another name first."""
+    old = folder / "progress.json"
+    if old.exists():
+        number = 1
+        while (kept := folder / f"progress-{number}.json").exists():
+            number += 1
+        old.rename(kept)
+    return ["json", "tensorboard"]
+
+
+def check_same_run(saved: dict, given: dict, folder: Path) -> None:
+    """Refuse to go on with a run under another config: the result would be neither run's."""
+    for key in given:
+        if key != "total_decisions" and saved.get(key) != given[key]:
+            raise StateError(f"{folder} was made with {key} = {saved.get(key)!r}, not {given[key]!r}")
+
+
+def finish(
+    folder: Path, config: TrainConfig, game: Game, model: SelfPlayPPO, seconds: float, quiet: bool
+) -> list[Match]:
+    """Evaluate the learner, write its checkpoint and print the summary."""
+    player = NetworkOpponent(game, config.seed, model.network)
+    matches = evaluate(player, config.evaluation.against, game=game, games=FINAL_GAMES, seed=config.seed + 1)
+    matches = [replace(match, player=config.name) for match in matches]
+    training = {
+        "config": asdict(config),
+        "decisions": model.num_timesteps,
+        "seconds": round(seconds, 1),
+        "machine": f"{platform.machine()}, {config.num_threads} threads",
+        "versions": {name: version(name) for name in ("torch", "numpy", "numba", "sb3-contrib")},
+    }
+    save_checkpoint(
+        folder / "checkpoint",
+        game,
+        model.network,
+        training=training,
+        metrics={"evaluation": [match.to_dict() for match in matches]},
+        card=model_card(config, training, matches),
+    )
+    if not quiet:
+        per_second = f", {model.num_timesteps / seconds:,.0f} a second" if seconds > 1 else ""
+        print(f"\n{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes{per_second}\n\n{table(matches)}\n")
+        print(f"checkpoint   {folder / 'checkpoint'}\nmetrics      {folder / 'progress.json'}")
+        print(f"play against it: load_opponent('checkpoint:{folder / 'checkpoint'}')")
+    return matches
+
+
+def model_card(config: TrainConfig, training: dict, matches: list[Match]) -> str:
+    """The checkpoint's README."""
+    machine, versions = training["machine"], json.dumps(training["versions"])
+    return "\n".join(
+        [
+            f"# {config.name}, a player of {config.game}",
+            "",
+            f"Trained by self-play PPO for {training['decisions']:,} decisions in {training['seconds'] / 60:.1f} minutes",
+            f"({machine}; {versions}; seed {config.seed}). The most likely action of the policy, without search:",
+            "",
+            "```",
+            table(matches),
+            "```",
+            "",
+            "The config it was trained with is in config.json; the scores in full are in metrics.json.",
+            "",
+        ]
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command; see the module."""
+    given = sys.argv[1:] if arguments is None else arguments
+    config, others = read_arguments(given)
+    try:
+        train(config, Path(others.runs), None if others.resume is None else Path(others.resume), others.quiet)
+    except (ValueError, OSError) as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
