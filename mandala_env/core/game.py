@@ -83,7 +83,7 @@ class Game:
 
     def copy(self, state: State) -> State:
         """A state of its own, with the same future draws."""
-        states = np.empty(1, self.dtype).view(np.recarray)
+        states = np.zeros(1, self.dtype).view(np.recarray)  # zeros: the bytes between the fields are compared, too
         states[0] = state
         return states[0]
 
