@@ -75,7 +75,9 @@ def use_one_torch_thread() -> None:
 def add_bench(commands: argparse._SubParsersAction) -> None:
     """`mandala bench`."""
     parser = commands.add_parser("bench", help="measure the speed of the engine and of the PettingZoo environment")
-    parser.add_argument("--seconds", type=positive, default=3, help="about how long each figure is measured (default 3)")
+    parser.add_argument(
+        "--seconds", type=positive, default=3, help="about how long each figure is measured (default 3)"
+    )
     add_game(parser)
     parser.set_defaults(run=run_bench)
 

@@ -1,7 +1,7 @@
 """Self-play PPO: sb3-contrib's MaskablePPO with its own collection and update.
 
-`learn`, schedules, callbacks, logger and progress bar are the library's. Here are the hot parts: every decision of every
-seat is collected from a `Batch`, and the update computes the masked loss and its gradient in one compiled sweep.
+`learn`, schedules, callbacks, logger and progress bar are the library's. Here are the hot parts: every decision of
+every seat is collected from a `Batch`, and the update computes the masked loss and its gradient in one compiled sweep.
 Both are shared out to threads of our own with one torch thread each: OpenMP's threads spin, and a busy neighbour then
 slows them down tenfold. Who computes what is fixed, so a run depends on the number of threads but not on their timing.
 """

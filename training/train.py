@@ -85,7 +85,7 @@ def parser() -> ArgumentParser:
 
 
 def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
-    """The config that a preset and options make, and the other arguments; a wrong key ends the program with a message."""
+    """The config that a preset and options make, and the other arguments; a wrong key ends the program."""
     reader = parser()
     preset = next((a for a in arguments if a.endswith((".yaml", ".yml"))), None)
     if preset is None:
@@ -196,11 +196,12 @@ def finish(
 def model_card(config: TrainConfig, training: dict, matches: list[Match]) -> str:
     """The checkpoint's README."""
     machine, versions = training["machine"], json.dumps(training["versions"])
+    minutes = training["seconds"] / 60
     return "\n".join(
         [
             f"# {config.name}, a player of {config.game}",
             "",
-            f"Trained by self-play PPO for {training['decisions']:,} decisions in {training['seconds'] / 60:.1f} minutes",
+            f"Trained by self-play PPO for {training['decisions']:,} decisions in {minutes:.1f} minutes",
             f"({machine}; {versions}; seed {config.seed}). The most likely action of the policy, without search:",
             "",
             "```",

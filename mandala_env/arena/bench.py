@@ -40,7 +40,8 @@ def bench(game_id: str, seconds: int) -> Iterator[str]:
         rate = rate_of(play, seconds) * count
         yield f"PettingZoo {kind + '(), agent_iter':<26}  {rate:8,.0f} steps/s"
     took, output = process_seconds(IMPORT)
-    yield f"import mandala_env                     {took:8.3f} s (torch or sb3 loaded: {'yes' if output == '1' else 'no'})"
+    is_loaded = "yes" if output == "1" else "no"
+    yield f"import mandala_env                     {took:8.3f} s (torch or stable-baselines3 loaded: {is_loaded})"
     yield f"whole process to the first step, warm  {process_seconds(FIRST_STEP.format(game=game_id))[0]:8.3f} s"
     yield f"  of which an empty Python             {process_seconds('pass')[0]:8.3f} s"
 

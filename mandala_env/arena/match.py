@@ -67,9 +67,8 @@ def evaluate(
     """
     game = load_game(game) if isinstance(game, str) else game
     if not isinstance(games, int) or games < 2 * game.num_players or games % game.num_players:
-        raise ValueError(
-            f"games must be a multiple of the {game.num_players} players, at least {2 * game.num_players}, not {games!r}"
-        )
+        p = game.num_players
+        raise ValueError(f"games must be a multiple of the {p} players, at least {2 * p}, not {games!r}")
     rivals = [against] if isinstance(against, (str, Opponent)) else list(against)
     return [play_match(game, player, rival, games, seed) for rival in rivals]
 
@@ -77,10 +76,9 @@ def evaluate(
 def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int) -> Match:
     """Play one pairing; see `evaluate`."""
     hero = load_opponent(player, game, seed) if isinstance(player, str) else player
-    if isinstance(rival, str):
-        rival_player = hero if rival == player else load_opponent(rival, game, seed)
-    else:
-        rival_player = rival
+    rival_player = hero if rival == player else rival  # one object for both: it is asked once, and answers alike
+    if isinstance(rival_player, str):
+        rival_player = load_opponent(rival_player, game, seed)
     num_deals = games // game.num_players
     # Row d * P + s is deal d with the player on seat s.
     seats = np.tile(np.arange(game.num_players), num_deals)

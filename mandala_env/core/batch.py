@@ -1,6 +1,7 @@
 """N games at once: arrays in, arrays out. These are the only loops over games."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -121,7 +122,9 @@ class Batch:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
         cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
-        parts = [self._pool.submit(kernel_, *arrays, start, stop) for start, stop in pairwise(cuts)]
+        parts = []
+        for start, stop in pairwise(cuts):
+            parts.append(self._pool.submit(partial(kernel_, *arrays, start, stop)))
         for part in parts:
             part.result()
 

@@ -101,7 +101,7 @@ class Game:
 
     def legal_actions(self, state: State) -> list[int]:
         """The ids of the legal actions, in rising order; empty when the game is over."""
-        return cast(list[int], np.flatnonzero(self.action_mask(state)).tolist())
+        return np.flatnonzero(self.action_mask(state)).tolist()
 
     def apply(self, state: State, action: int) -> None:
         """Carry out an action in place; raises IllegalAction, and changes nothing, if the rules do not allow it."""

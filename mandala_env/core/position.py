@@ -91,7 +91,7 @@ def read_pile(value: Any, colours: Sequence[str], highest: int, name: str) -> np
     return pile
 
 
-def require(condition: bool, message: str) -> None:
+def require(condition: Any, message: str) -> None:
     """Refuse the position with the message unless the condition holds."""
     if not condition:
         raise PositionError(message)

@@ -33,7 +33,8 @@ if not IS_COMPILED:  # unsigned numbers are meant to wrap around
 @jit
 def below(state: Any, limit: int) -> int:
     """A random whole number from 0 to limit - 1, limit < 2**32; uniform to within limit / 2**32."""
-    return np.int64(((next_bits(state) >> S32) * np.uint64(limit)) >> S32)
+    number: Any = np.int64(((next_bits(state) >> S32) * np.uint64(limit)) >> S32)
+    return number
 
 
 def spread_seeds(seed: int | None, count: int) -> np.ndarray:

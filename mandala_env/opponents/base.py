@@ -83,7 +83,7 @@ def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None =
     if name not in OPPONENTS and Path(spec.split(",")[0]).is_dir():
         name, rest = "checkpoint", spec
     if name not in OPPONENTS:
-        raise ValueError(f"unknown opponent {spec!r}; opponents are {', '.join(OPPONENTS)}, or a checkpoint's folder")
+        raise ValueError(f"unknown opponent {spec!r}; expected {', '.join(OPPONENTS)}:PATH or a checkpoint's folder")
     arguments, options = split_options(rest)
     try:
         return resolve(OPPONENTS[name])(game, seed, *arguments, **options)

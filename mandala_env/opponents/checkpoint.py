@@ -54,9 +54,7 @@ class NetworkOpponent(Opponent):
 class CheckpointOpponent(NetworkOpponent):
     """Plays a checkpoint; `load_opponent("checkpoint:PATH,temperature=1")`."""
 
-    def __init__(
-        self, game: Game, seed: int | None, path: str | Path | None = None, temperature: Any = 0.0
-    ) -> None:
+    def __init__(self, game: Game, seed: int | None, path: str | Path | None = None, temperature: Any = 0.0) -> None:
         if path is None:
             raise ValueError("checkpoint: expected a folder, as in 'checkpoint:PATH'")
         super().__init__(game, seed, load_checkpoint(path, game), temperature)

@@ -54,7 +54,7 @@ class _RowLayer(torch.autograd.Function):
         return hidden, mean, highest
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight, active, where = ctx.saved_tensors
         num, colours, _ = rows.shape
         grad, grad_mean, grad_highest = (g.contiguous() for g in grads)
@@ -108,7 +108,7 @@ def _sweep_forward(
 def _sweep_backward(
     grad: Any, grad_mean: Any, grad_highest: Any, active: Any, where: Any, to_rows: Any, to_active: Any, to_context: Any
 ) -> None:
-    """to_rows: the gradient of hidden, pools included; to_active: its part where relu is active; to_context: their sum."""
+    """to_rows: the gradient of hidden with its pools; to_active: where relu is active; to_context: the sum of that."""
     num, colours, width = active.shape
     share = np.float32(1.0 / colours)
     zero = np.float32(0.0)

@@ -15,6 +15,7 @@ mandalas exchanges the parts (`TiedLinear`).
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -102,6 +103,13 @@ class Features(nn.Module):
     columns of rows and globals are ordered [shared | mandala 0 | mandala 1 | ...].
     """
 
+    row_source: Tensor
+    row_scale: Tensor
+    row_value: Tensor
+    global_source: Tensor
+    global_scale: Tensor
+    global_value: Tensor
+
     def __init__(self, game: Game) -> None:
         super().__init__()
         layout = game.layout
@@ -176,12 +184,15 @@ class PolicyValueNetwork(nn.Module):
     all rows have in common.
     """
 
+    global_order: Tensor
+    action_order: Tensor
+
     def __init__(self, game: Game, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or NetworkConfig()
         self.features = Features(game)
         m, width = self.features.mandalas, (config.shared, config.per_mandala)
-        global_sizes = tuple(a + b for a, b in zip(self.features.global_sizes, self.features.row_sizes, strict=True))
+        global_sizes = add_sizes(self.features.global_sizes, self.features.row_sizes)
         row_outputs, pool_outputs, order = action_columns(game, m)
         # Biases are where they cost least: on pooled vectors, not on rows.
         self.maps = nn.ModuleDict(
@@ -205,7 +216,8 @@ class PolicyValueNetwork(nn.Module):
 
     def matrices(self) -> Matrices:
         """The whole matrices and biases that the tied parts make; they can be used for many batches."""
-        return {name: tied.matrix() for name, tied in self.maps.items()}
+        maps = cast(dict[str, TiedLinear], self.maps)
+        return {name: tied.matrix() for name, tied in maps.items()}
 
     def forward(self, observations: Tensor, matrices: Matrices | None = None) -> tuple[Tensor, Tensor]:
         """Logits and values; see the class."""
@@ -236,6 +248,11 @@ class PolicyValueNetwork(nn.Module):
             order += range(gs + gm * mandala, gs + gm * (mandala + 1))
             order += range(rows_at + rs + rm * mandala, rows_at + rs + rm * (mandala + 1))
         return torch.tensor(order)
+
+
+def add_sizes(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """Sizes (shared, per mandala) of two vectors joined part by part."""
+    return one[0] + other[0], one[1] + other[1]
 
 
 def action_columns(game: Game, mandalas: int) -> tuple[tuple[int, int], tuple[int, int], np.ndarray]:

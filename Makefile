@@ -1,0 +1,36 @@
+# make train   from nothing: a virtual environment, then train `small` and evaluate it
+# make test    from nothing: a virtual environment, then lint, types and the test suite
+# make bench   what this machine does now
+
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN = $(VENV)/bin
+RUN ?= runs
+export OMP_NUM_THREADS = 1
+
+.PHONY: train test lint types bench clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+train: $(VENV)/.installed
+	$(BIN)/python -m training.train configs/mandala_v0/small.yaml --runs $(RUN)
+
+test: lint types
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed
+	$(BIN)/mandala bench
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
