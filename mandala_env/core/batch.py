@@ -51,6 +51,7 @@ class Batch:
         self._words = np.zeros((self.num_games, num_words(len(game.actions))), np.uint64)
         self._pool: ThreadPoolExecutor | None = None
         self._allocate()
+        self._forget_results()
         self._run(_start, self.states, self._words, self.observations, self.action_masks, self.players)
 
     def _allocate(self) -> None:
@@ -62,6 +63,10 @@ class Batch:
         self.ended = np.empty(n, np.bool_)
         self.scores = np.empty((n, game.num_players), np.int32)
         self.turns = np.empty(n, np.int16)
+
+    def _forget_results(self) -> None:
+        for results in (self.payoffs, self.ended, self.scores, self.turns):
+            results[:] = 0
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Carry out one action in every game.
@@ -113,6 +118,7 @@ class Batch:
         self.states[:] = states
         if self.copy:
             self._allocate()
+        self._forget_results()
         self._run(_show_all, self.states, self._words, self.observations, self.action_masks, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mandala_env.core.batch import PICKER
 from mandala_env.core.game import Game
-from mandala_env.core.jit import kernel
+from mandala_env.core.jit import IS_COMPILED, kernel
 from mandala_env.core.rng import GOLDEN, S32, spread_seeds
 from mandala_env.registry import OPPONENTS, load_game, resolve
 
@@ -67,6 +67,10 @@ def _hash_rows(observations: Any, key: Any, pickers: Any) -> None:
             bits = (bits ^ np.uint64(number)) * GOLDEN
             bits ^= bits >> S32
         pickers[i].generator = bits
+
+
+if not IS_COMPILED:  # unsigned numbers are meant to wrap around
+    _hash_rows = np.errstate(over="ignore")(_hash_rows)
 
 
 def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None = 0) -> Opponent:

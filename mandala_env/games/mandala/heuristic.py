@@ -128,7 +128,7 @@ def value_of(after: Any, action: int, scratch: Any) -> float:
         shares = shares_of(after, mandala, scratch, colours == NUM_COLOURS)
         if colours == NUM_COLOURS and is_end_of_game(scratch):
             lead = points(scratch, MY_CUP, MY_RIVER) - points(scratch, RIVAL_CUP, RIVAL_RIVER)
-            value += END_OF_GAME * ((lead > 0) - (lead < 0)) + lead
+            value += END_OF_GAME * (int(lead > 0) - int(lead < 0)) + lead
         else:
             value += CERTAINTY[colours] * shares
             if colours < NUM_COLOURS:

@@ -146,9 +146,9 @@ def imagine(obs: Any, state: Any) -> None:
         if obs[CLAIMING + mandala]:
             state.claiming = mandala
     state.completer = 0 if obs[I_COMPLETED] or state.claiming == NO_MANDALA else 1
-    state.exhaustions = int(obs[EXHAUSTIONS_HUNDREDS]) * DIGIT + obs[EXHAUSTIONS]
+    state.exhaustions = int(obs[EXHAUSTIONS_HUNDREDS]) * DIGIT + int(obs[EXHAUSTIONS])
     state.turn = 0
-    state.max_turns = int(obs[TURNS_LEFT_HUNDREDS]) * DIGIT + obs[TURNS_LEFT]
+    state.max_turns = int(obs[TURNS_LEFT_HUNDREDS]) * DIGIT + int(obs[TURNS_LEFT])
     state.second_exhaustion_ends = obs[SECOND_EXHAUSTION_ENDS]
     state.adjudicated = 0
 

@@ -371,4 +371,4 @@ def payoff(state: Any, out: Any) -> None:
     if lead == 0:
         lead = size(state.cups[1]) - size(state.cups[0])
     out[0] = min(1, max(-1, lead))
-    out[1] = -out[0]
+    out[1] = int(lead < 0) - int(lead > 0)
