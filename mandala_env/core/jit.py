@@ -2,7 +2,8 @@
 
 `jit` is for the small functions that the rules are made of, `kernel` for the few entry points that Python calls.
 Only kernels are kept on disk: their machine code contains everything that they call. The folder they are kept in is
-named by a digest of all sources that can be compiled, so an edited rule can never run stale code.
+named by a digest of the sources of core and games, and each kernel's file is stamped with a digest of its own source,
+so an edited function can never run stale code.
 With `NUMBA_DISABLE_JIT=1` both leave the functions as they are: the same source is the plain Python reference.
 """
 
@@ -76,12 +77,14 @@ def _cache_roots() -> Iterator[Path]:
 class _KernelLocator(caching._CacheLocator):
     def __init__(self, source_file: str) -> None:
         self.folder_name = Path(source_file).parent.name  # two games may have kernels of the same name
+        # Kernels outside core and games (training has some) call functions of their own file and of core only.
+        self.stamp = source_digest() + hashlib.sha256(Path(source_file).read_bytes()).hexdigest()[:16]
 
     def get_cache_path(self) -> str:
         return str(cache_folder())
 
     def get_source_stamp(self) -> str:
-        return source_digest()
+        return self.stamp
 
     def get_disambiguator(self) -> str:
         return self.folder_name
