@@ -160,6 +160,10 @@ def _feature(number: int, scale: float, value: int) -> Any:
 
 # --- choosing among the legal actions -----------------------------------------------------------------------------
 
+# Actions that a symmetry of the game makes equal have logits that differ by rounding, differently in each batch; the
+# greedy choice must not hang on that. Weights this close to the highest count as equal to it.
+ALMOST_ONE = np.float32(1 - 1e-4)
+
 
 @jit
 def highest_legal(logits: Any, mask: Any) -> Any:
@@ -183,7 +187,7 @@ def weight_of(logit: Any, top: Any) -> Any:
 
 @kernel
 def choose_legal(logits: Any, masks: Any, pickers: Any, greedy: bool, actions: Any, log_probs: Any) -> None:
-    """Pick a legal action for each row, sampled by the softmax over the legal logits or the most likely one.
+    """Pick a legal action for each row, sampled by the softmax over the legal logits or the first most likely one.
 
     Whatever the logits are (NaN, infinite, all equal), the action is legal. log_probs gets its log probability.
     """
@@ -200,8 +204,9 @@ def choose_legal(logits: Any, masks: Any, pickers: Any, greedy: bool, actions: A
             if masks[b, action]:
                 weight = weight_of(logits[b, action], top)
                 if greedy:
-                    if weight > chosen_weight:
+                    if weight >= ALMOST_ONE:
                         chosen, chosen_weight = action, weight
+                        break
                 elif weight > 0:
                     chosen, chosen_weight = action, weight  # the last one, should rounding leave a rest
                     threshold -= weight
