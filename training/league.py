@@ -8,7 +8,7 @@ import torch
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import Opponent, load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
-from mandala_env.policies.network import PolicyValueNetwork
+from mandala_env.policies.network import PolicyValueNetwork, network_with
 from training.config import LeagueConfig
 
 SMOOTHING = 0.98  # how much of a member's win rate is kept when a game against it ends
@@ -67,15 +67,12 @@ class League:
 
 def frozen_copy(game: Game, network: PolicyValueNetwork, seed: int) -> NetworkOpponent:
     """An opponent with a copy of the network's weights that samples its actions."""
-    copy = PolicyValueNetwork(game, network.config)
-    copy.load_state_dict({name: value.detach().clone() for name, value in network.state_dict().items()})
-    for parameter in copy.parameters():
-        parameter.requires_grad_(False)
-    return NetworkOpponent(game, seed, copy.eval(), temperature=1.0)
+    return restore_snapshot(game, network, network.state_dict(), seed)
 
 
-def restore_snapshot(game: Game, network: PolicyValueNetwork, weights: dict[str, torch.Tensor], seed: int) -> Opponent:
-    """A past self from its weights."""
-    copy = PolicyValueNetwork(game, network.config)
-    copy.load_state_dict(weights)
-    return frozen_copy(game, copy, seed)
+def restore_snapshot(
+    game: Game, network: PolicyValueNetwork, weights: dict[str, torch.Tensor], seed: int
+) -> NetworkOpponent:
+    """A past self from its weights, which are copied; `network` is one of the same size."""
+    copy = network_with(game, network.config, weights).requires_grad_(False)
+    return NetworkOpponent(game, seed, copy, temperature=1.0)

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save_file
 
 from mandala_env.core.game import Game
-from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, network_with
 
 FORMAT = 1
 LARGEST_CONFIG = 2**20  # bytes
@@ -43,6 +43,7 @@ def save_checkpoint(
     try:
         weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
         save_file(weights, unfinished / "model.safetensors")
+        sync(unfinished / "model.safetensors")
         config = {
             "format": FORMAT,
             "game": game.id,
@@ -67,14 +68,24 @@ def write_text(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
+def sync(path: Path) -> None:
+    """Wait until a file is on the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
 def replace_folder(new: Path, folder: Path) -> None:
-    """Give a complete folder its final name; what had the name before is deleted afterwards."""
+    """Give a complete folder its final name; what had the name before is deleted afterwards, or put back on failure."""
     if not folder.exists():
         os.rename(new, folder)
         return
     old = folder.parent / f".{folder.name}.{uuid4().hex[:8]}.old"
     os.rename(folder, old)
-    os.rename(new, folder)
+    try:
+        os.rename(new, folder)
+    except BaseException:
+        os.rename(old, folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -87,19 +98,19 @@ def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:
         if config.get(key) != value:
             raise CheckpointError(f"{folder}: {key} is {config.get(key)!r}, expected {value!r} for {game.id}")
     try:
-        network = PolicyValueNetwork(game, NetworkConfig(**config["network"]))
+        size = NetworkConfig(**config["network"])
     except (TypeError, ValueError, KeyError) as error:
         raise CheckpointError(f"{folder}/config.json: network: {error}") from None
     weights = read_weights(folder / "model.safetensors")
-    wanted = network.state_dict()
+    with torch.device("meta"):  # shapes without memory: whatever the config asks for, the file is compared first
+        wanted = PolicyValueNetwork(game, size).state_dict()
     for name in sorted(wanted.keys() | weights.keys()):
         ours, theirs = wanted.get(name), weights.get(name)
         if ours is None or theirs is None or ours.shape != theirs.shape or ours.dtype != theirs.dtype:
             raise CheckpointError(f"{folder}: {name} is {describe(theirs)}, expected {describe(ours)}")
         if not torch.isfinite(theirs).all():
             raise CheckpointError(f"{folder}: {name} has numbers that are not finite")
-    network.load_state_dict(weights)
-    return network.eval()
+    return network_with(game, size, weights)
 
 
 def describe(tensor: torch.Tensor | None) -> str:

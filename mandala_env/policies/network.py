@@ -255,6 +255,14 @@ def add_sizes(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return one[0] + other[0], one[1] + other[1]
 
 
+def network_with(game: Game, config: NetworkConfig, weights: dict[str, Tensor]) -> PolicyValueNetwork:
+    """A network with a copy of these weights; torch's global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        network = PolicyValueNetwork(game, config)
+    network.load_state_dict(weights)
+    return network.eval()
+
+
 def action_columns(game: Game, mandalas: int) -> tuple[tuple[int, int], tuple[int, int], np.ndarray]:
     """How many outputs a colour's row and the pooled rows have, and which output each action is.
 
