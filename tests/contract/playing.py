@@ -1,6 +1,7 @@
 """Random games, and states moved, for the tests of the contract."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from mandala_env.core.batch import Batch
 
 MOST_ACTIONS = 20_000  # no game may go on for longer
+NUM_GAMES = 30  # in the pool of states
 
 
 def walk(game: Any, seed: int) -> Iterator[Any]:
@@ -23,14 +25,21 @@ def walk(game: Any, seed: int) -> Iterator[Any]:
     raise AssertionError(f"the game of seed {seed} does not end")
 
 
-def sample(game: Any, num_games: int, every: int = 1, seed: int = 0) -> list[Any]:
-    """States from random games at every so many decisions, and all their ends."""
+@cache
+def pool(game: Any) -> list[Any]:
+    """Every third state of random games, and all their ends."""
     states = []
-    for number in range(num_games):
-        for step, state in enumerate(walk(game, seed + number)):
-            if (step + number) % every == 0 or game.is_over(state):
+    for number in range(NUM_GAMES):
+        for step, state in enumerate(walk(game, number)):
+            if (step + number) % 3 == 0 or game.is_over(state):
                 states.append(game.copy(state))
     return states
+
+
+def sample(game: Any, every: int = 1) -> list[Any]:
+    """States from random games, every so many of the pool and all ends; they are the caller's to change."""
+    chosen = (state for i, state in enumerate(pool(game)) if i % every == 0 or game.is_over(state))
+    return [game.copy(state) for state in chosen]
 
 
 def same(one: Any, other: Any, *but: str) -> bool:
