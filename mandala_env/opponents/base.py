@@ -5,6 +5,7 @@ a hash of the seed and the observation. So a match does not depend on how its ga
 meets itself on swapped seats scores exactly one half.
 """
 
+import inspect
 import re
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -37,8 +38,12 @@ class Opponent(ABC):
         action_masks  (n, A) bool; a row without a legal action is a ValueError
         returns       (n,) int64
         """
-        observations = np.ascontiguousarray(observations, np.int8)
-        action_masks = np.ascontiguousarray(action_masks, np.bool_)
+        observations, action_masks = np.asarray(observations), np.asarray(action_masks)
+        if observations.dtype.kind not in "iu":
+            raise ValueError(f"observations must be whole numbers, as a Batch gives them, not {observations.dtype}")
+        # Writeable, too: for read-only arrays everything would be compiled once more.
+        observations = np.require(observations, np.int8, ["C", "A", "W"])
+        action_masks = np.require(action_masks, np.bool_, ["C", "A", "W"])
         expected = (len(observations), self.game.layout.size), (len(observations), len(self.game.actions))
         if (observations.shape, action_masks.shape) != expected:
             raise ValueError(
@@ -47,6 +52,8 @@ class Opponent(ABC):
             )
         if not action_masks.any(axis=1).all():
             raise ValueError("a row of action_masks has no legal action: there is nothing to decide")
+        if len(observations) == 0:
+            return np.empty(0, np.int64)
         pickers = np.zeros(len(observations), PICKER).view(np.recarray)
         _hash_rows(observations, self.key, pickers)
         return self.choose(observations, action_masks, pickers)
@@ -84,15 +91,20 @@ def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None =
     """
     game = load_game(game) if isinstance(game, str) else game
     name, _, rest = spec.partition(":")
-    if name not in OPPONENTS and Path(spec.split(",")[0]).is_dir():
+    path, _ = split_options(spec)
+    if name not in OPPONENTS and path and Path(path[0]).is_dir():
         name, rest = "checkpoint", spec
     if name not in OPPONENTS:
         raise ValueError(f"unknown opponent {spec!r}; expected {', '.join(OPPONENTS)}:PATH or a checkpoint's folder")
     arguments, options = split_options(rest)
+    make = resolve(OPPONENTS[name])
     try:
-        return resolve(OPPONENTS[name])(game, seed, *arguments, **options)
+        inspect.signature(make).bind(game, seed, *arguments, **options)
     except TypeError as error:
-        raise ValueError(f"opponent {spec!r}: {error}") from None
+        known = ", ".join(list(inspect.signature(make).parameters)[2:]) or "none"
+        raise ValueError(f"opponent {spec!r}: {error}; the options of {name} are: {known}") from None
+    opponent: Opponent = make(game, seed, *arguments, **options)
+    return opponent
 
 
 def split_options(text: str) -> tuple[list[str], dict[str, str]]:
