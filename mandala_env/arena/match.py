@@ -161,7 +161,8 @@ def interval(shares: np.ndarray) -> tuple[float, float]:
         return mean, mean
     centre = (mean + CONFIDENCE**2 / (2 * n)) / (1 + CONFIDENCE**2 / n)
     reach = CONFIDENCE / (1 + CONFIDENCE**2 / n) * np.sqrt(variance_of_one / n + CONFIDENCE**2 / (4 * n * n))
-    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+    # The mean is inside whatever the rounding.
+    return max(0.0, min(mean, float(centre - reach))), min(1.0, max(mean, float(centre + reach)))
 
 
 def table(matches: Sequence[Match]) -> str:
