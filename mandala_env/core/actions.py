@@ -93,7 +93,7 @@ class ActionTable:
 
 # Inside the rules the set of legal actions is a row of 64-bit words: action a is bit a % 64 of word a // 64.
 ONE, SIXTY_FOUR, LOW_BYTE = np.uint64(1), np.uint64(64), np.uint64(255)
-BITS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool)  # the bits of each byte
+EIGHT_BOOLS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool).view(np.uint64).ravel()  # a byte's bits
 
 
 def num_words(num_actions: int) -> int:
@@ -158,13 +158,23 @@ def nth_allowed(words: Any, n: int) -> int:
     return -1
 
 
+def num_eights(num_actions: int) -> int:
+    """How many 64-bit words hold one bool (a byte) for each action."""
+    return (num_actions + 7) // 8
+
+
+@jit
+def write_mask_eights(words: Any, eights: Any) -> None:
+    """Write the set as one bool per action, eight bools in a 64-bit word; what is behind the last action is False."""
+    for place in range(len(eights)):
+        byte = (words[place >> 3] >> np.uint64((place & 7) << 3)) & LOW_BYTE
+        eights[place] = EIGHT_BOOLS[byte]
+
+
 @jit
 def write_mask(words: Any, mask: Any) -> None:
     """Write the set as one bool per action."""
-    full_bytes = len(mask) >> 3
-    for place in range(full_bytes):
-        byte = (words[place >> 3] >> np.uint64((place & 7) << 3)) & LOW_BYTE
-        for bit in range(8):
-            mask[(place << 3) + bit] = BITS[byte, bit]
-    for action in range(full_bytes << 3, len(mask)):
-        mask[action] = is_allowed(words, action)
+    for index in range(len(words)):
+        word, first = words[index], index << 6
+        for bit in range(min(64, len(mask) - first)):
+            mask[first + bit] = (word >> np.uint64(bit)) & ONE

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_words, write_mask
+from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, num_words, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
 from mandala_env.core.jit import jit, kernel
@@ -52,12 +52,14 @@ class Batch:
         self._pool: ThreadPoolExecutor | None = None
         self._allocate()
         self._forget_results()
-        self._run(_start, self.states, self._words, self.observations, self.action_masks, self.players)
+        self._run(_start, self.states, self._words, self.observations, self._mask_eights, self.players)
 
     def _allocate(self) -> None:
         n, game = self.num_games, self.game
         self.observations = np.empty((n, game.layout.size), np.int8)
-        self.action_masks = np.empty((n, len(game.actions)), np.bool_)
+        # Eight bools are written at once, so a row in memory is a whole number of eights.
+        self._mask_eights = np.empty((n, num_eights(len(game.actions))), np.uint64)
+        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(game.actions)]
         self.players = np.empty(n, np.int8)
         self.payoffs = np.empty((n, game.num_players), np.float32)
         self.ended = np.empty(n, np.bool_)
@@ -98,7 +100,7 @@ class Batch:
         if self.copy:
             self._allocate()
         self._run(
-            kernel_, self.states, choices, self._words, self.observations, self.action_masks, self.players,
+            kernel_, self.states, choices, self._words, self.observations, self._mask_eights, self.players,
             self.payoffs, self.ended, self.scores, self.turns,
         )  # fmt: skip
 
@@ -119,7 +121,7 @@ class Batch:
         if self.copy:
             self._allocate()
         self._forget_results()
-        self._run(_show_all, self.states, self._words, self.observations, self.action_masks, self.players)
+        self._run(_show_all, self.states, self._words, self.observations, self._mask_eights, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
         if self.num_threads == 1:
@@ -143,9 +145,9 @@ class Batch:
 
 
 @jit
-def _show(state: Any, words: Any, obs: Any, mask: Any) -> int:
+def _show(state: Any, words: Any, obs: Any, mask_eights: Any) -> int:
     legal(state, words)
-    write_mask(words, mask)
+    write_mask_eights(words, mask_eights)
     encode(state, state.player, obs)
     return state.player
 
@@ -165,16 +167,16 @@ def _settle(state: Any, payoffs: Any, scores: Any) -> int:
 
 
 @kernel
-def _start(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+def _start(states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
         deal(states[i])
-        players[i] = _show(states[i], words[i], observations[i], masks[i])
+        players[i] = _show(states[i], words[i], observations[i], mask_eights[i])
 
 
 @kernel
-def _show_all(states: Any, words: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+def _show_all(states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
-        players[i] = _show(states[i], words[i], observations[i], masks[i])
+        players[i] = _show(states[i], words[i], observations[i], mask_eights[i])
 
 
 @kernel
@@ -193,19 +195,19 @@ def _first_illegal(words: Any, actions: Any, num_actions: int) -> int:
 
 @kernel
 def _step(
-    states: Any, actions: Any, words: Any, observations: Any, masks: Any, players: Any,
+    states: Any, actions: Any, words: Any, observations: Any, mask_eights: Any, players: Any,
     payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
 ) -> None:  # fmt: skip
     for i in range(start, stop):
         apply(states[i], actions[i])
         length = _settle(states[i], payoffs[i], scores[i])
         ended[i], turns[i] = length >= 0, max(length, 0)
-        players[i] = _show(states[i], words[i], observations[i], masks[i])
+        players[i] = _show(states[i], words[i], observations[i], mask_eights[i])
 
 
 @kernel
 def _step_random(
-    states: Any, pickers: Any, words: Any, observations: Any, masks: Any, players: Any,
+    states: Any, pickers: Any, words: Any, observations: Any, mask_eights: Any, players: Any,
     payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
 ) -> None:  # fmt: skip
     for i in range(start, stop):
@@ -213,7 +215,7 @@ def _step_random(
         apply(states[i], action)
         length = _settle(states[i], payoffs[i], scores[i])
         ended[i], turns[i] = length >= 0, max(length, 0)
-        players[i] = _show(states[i], words[i], observations[i], masks[i])
+        players[i] = _show(states[i], words[i], observations[i], mask_eights[i])
 
 
 @kernel
