@@ -84,19 +84,18 @@ def advantages_of_seats(
     """
     num_steps, num_games = values.shape
     num_players = payoffs.shape[2]
-    next_value, next_advantage = np.empty(num_players), np.empty(num_players)
+    # What follows a seat's decision, discounted: its next value, or the payoff, which is no value and not discounted.
+    following, next_advantage = np.empty(num_players), np.empty(num_players)
     for game in range(num_games):
         for player in range(num_players):
-            next_value[player], next_advantage[player] = last_values[game, player], 0.0
+            following[player], next_advantage[player] = gamma * last_values[game, player], 0.0
         for t in range(num_steps - 1, -1, -1):
-            discount = gamma
             if ended[t, game]:
-                discount = 1.0
                 for player in range(num_players):
-                    next_value[player], next_advantage[player] = payoffs[t, game, player], 0.0
+                    following[player], next_advantage[player] = payoffs[t, game, player], 0.0
             me = players[t, game]
-            advantage = discount * next_value[me] - values[t, game] + gamma * gae_lambda * next_advantage[me]
+            advantage = following[me] - values[t, game] + gamma * gae_lambda * next_advantage[me]
             advantages[t, game] = advantage
-            next_value[me], next_advantage[me] = values[t, game], advantage
+            following[me], next_advantage[me] = gamma * values[t, game], advantage
             if num_players == 2:
-                next_value[1 - me], next_advantage[1 - me] = -values[t, game], -advantage
+                following[1 - me], next_advantage[1 - me] = -gamma * values[t, game], -advantage
