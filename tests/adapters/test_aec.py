@@ -265,3 +265,34 @@ def test_what_was_handed_out_stays_as_it_was(module: Any) -> None:
     assert env.agents is not env.possible_agents
     env.agents.clear()
     assert len(env.possible_agents) == env.game.num_players
+
+
+# --- the picture and the state ------------------------------------------------------------------------------------
+
+
+def test_render_gives_the_whole_table_as_text_or_nothing_without_a_mode(module: Any) -> None:
+    env = module.env(render_mode="ansi")
+    env.reset(seed=1)
+    state = env.game.from_position(env.unwrapped.position())
+    assert env.render() == env.game.render(state)
+    assert env.render() != env.game.render(state, 0) != env.game.render(state, 1)
+    silent = module.env()
+    silent.reset(seed=1)
+    assert silent.render() is None
+    env.close()
+
+
+def test_the_state_is_what_all_seats_know(module: Any) -> None:
+    env = module.env()
+    env.reset(seed=1)
+    for _ in play(env, seed=1, steps=20):
+        seen = np.concatenate([env.observe(agent)["observation"] for agent in env.possible_agents])
+        assert np.array_equal(env.state(), seen)
+        assert env.state_space.contains(env.state())
+
+
+def test_an_unknown_agent_is_refused_by_name(module: Any) -> None:
+    env = module.env()
+    env.reset()
+    with pytest.raises(ValueError, match="player_9"):
+        env.observe("player_9")

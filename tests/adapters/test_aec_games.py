@@ -56,6 +56,7 @@ def test_last_gives_every_seat_its_own_reward_once_also_the_one_that_did_not_end
                 assert "action_mask" not in info
                 payoffs[agent] = reward
                 env.step(None)
+                assert all(type(reward) is float and reward == 0 for reward in env.rewards.values())
             else:
                 env.step(int(rng.choice(np.flatnonzero(observation["action_mask"]))))
         state = env.game.from_position(env.unwrapped.position())
@@ -181,6 +182,16 @@ def test_pettingzoos_own_wrappers_fit_around_the_raw_environment(module: Any) ->
         each.reset(seed=12)
         play_on(each, seed=12)
     assert is_same(snapshot(stack), snapshot(env))
+    stack.reset(seed=12)
+    play_on(stack, steps=1)
+    stack.step(int(np.flatnonzero(stack.observe(stack.agent_selection)["action_mask"] == 0)[0]))
+    stack.reset(seed=12)  # in the middle of the last, empty steps
+    play_on(stack, seed=12)
+    assert is_same(snapshot(stack), snapshot(env))
+    for each in (stack, env):
+        for _ in each.possible_agents:
+            each.step(None)
+    assert stack.agent_selection == env.agent_selection
 
 
 # --- seeds and games ----------------------------------------------------------------------------------------------
@@ -291,13 +302,16 @@ def test_a_reset_goes_on_from_a_position_in_that_game_only(module: Any) -> None:
     env, other = module.env(), module.env()
     env.reset(seed=31)
     play_on(env, seed=31, steps=12)
-    position = env.unwrapped.position()
-    for seed in (None, 4):
-        other.reset(seed=seed, options={"position": position})
+    movers = set()
+    for number, _ in enumerate(play(env, seed=32, steps=5)):
+        position = env.unwrapped.position()
+        other.reset(seed=number or None, options={"position": position})
         assert other.unwrapped.position() == position
         assert other.agent_selection == env.agent_selection
         assert is_same(other.infos, env.infos)
         assert all(is_same(other.observe(agent), env.observe(agent)) for agent in env.agents)
+        movers.add(env.agent_selection)
+    assert movers == set(env.possible_agents)
     other.reset(seed=31)
     assert other.unwrapped.position() != position
     other.reset(options={"position": position})
@@ -317,6 +331,11 @@ def test_a_position_with_a_seed_has_one_future_and_without_one_many(module: Any)
 
     assert future(1) == future(1) != future(2)
     assert len({future(None) for _ in range(8)}) == 8
+    env.reset(seed=1)
+    env.reset(options={"position": position})
+    once = future(None)
+    env.reset(seed=1)
+    assert future(None) != once, "resets that are not played on have different futures, too"
 
 
 def test_a_position_that_is_over_ends_at_once_with_its_result(module: Any) -> None:
@@ -356,34 +375,3 @@ def test_twins_with_swapped_seats_see_the_same_from_the_other_side() -> None:
         for agent, other in (("player_0", "player_1"), ("player_1", "player_0")):
             assert is_same(env.observe(agent), twin.observe(other))
             assert is_same(env.infos[agent], twin.infos[other])
-
-
-# --- the picture and the state ------------------------------------------------------------------------------------
-
-
-def test_render_gives_the_whole_table_as_text_or_nothing_without_a_mode(module: Any) -> None:
-    env = module.env(render_mode="ansi")
-    env.reset(seed=1)
-    state = env.game.from_position(env.unwrapped.position())
-    assert env.render() == env.game.render(state)
-    assert env.render() != env.game.render(state, 0) != env.game.render(state, 1)
-    silent = module.env()
-    silent.reset(seed=1)
-    assert silent.render() is None
-    env.close()
-
-
-def test_the_state_is_what_all_seats_know(module: Any) -> None:
-    env = module.env()
-    env.reset(seed=1)
-    for _ in play(env, seed=1, steps=20):
-        seen = np.concatenate([env.observe(agent)["observation"] for agent in env.possible_agents])
-        assert np.array_equal(env.state(), seen)
-        assert env.state_space.contains(env.state())
-
-
-def test_an_unknown_agent_is_refused_by_name(module: Any) -> None:
-    env = module.env()
-    env.reset()
-    with pytest.raises(ValueError, match="player_9"):
-        env.observe("player_9")
