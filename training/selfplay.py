@@ -80,6 +80,10 @@ class SelfPlayPPO(MaskablePPO):
         if seed is not None:
             torch.manual_seed(seed)
 
+    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
+        """The last iteration may go past the end; the schedules stay at their final values then."""
+        self._current_progress_remaining = max(0.0, 1 - num_timesteps / total_timesteps)
+
     @property
     def network(self) -> PolicyValueNetwork:
         """The network that learns."""
@@ -153,11 +157,15 @@ class SelfPlayPPO(MaskablePPO):
     def _step(self, minibatch: dict[str, Tensor]) -> np.ndarray:
         """One optimiser step; returns the sums of STATS."""
         advantages = minibatch["advantages"]
-        minibatch["advantages"] = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        minibatch["advantages"] = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
         matrices = {name: (weight, bias) for name, (weight, bias) in self.network.matrices().items()}
         flat = [tensor for pair in matrices.values() for tensor in pair if tensor is not None]
         shares = np.array_split(np.arange(len(advantages)), self.config.num_threads)
-        jobs = [self._pool.submit(self._gradient_of, minibatch, matrices, int(s[0]), int(s[-1]) + 1) for s in shares]
+        jobs = [
+            self._pool.submit(self._gradient_of, minibatch, matrices, int(s[0]), int(s[-1]) + 1)
+            for s in shares
+            if len(s)
+        ]
         parts = [job.result() for job in jobs]
         gradients = [torch.stack(tensors).sum(0) for tensors in zip(*(g for g, _ in parts), strict=True)]
         stats = np.sum([s for _, s in parts], axis=0)
