@@ -7,7 +7,7 @@ checkpoint: runs/NAME/{config.yaml, progress.json, events.*, state.safetensors, 
 import json
 import platform
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -21,11 +21,12 @@ from stable_baselines3.common.logger import configure
 
 from mandala_env.arena.match import Match, evaluate, table
 from mandala_env.core.game import Game
+from mandala_env.opponents.base import load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.checkpoint import save_checkpoint, write_text
 from mandala_env.registry import load_game
-from training.config import TrainConfig
-from training.selfplay import SelfPlayPPO
+from training.config import EvaluationConfig, TrainConfig
+from training.selfplay import SelfPlayPPO, TrainingDiverged
 from training.state import StateError, read_state, restore_state, save_state
 
 FINAL_GAMES = 2000
@@ -96,6 +97,9 @@ def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
         reader.error(f"{preset}: {error}")
     if not isinstance(values, dict):
         reader.error(f"{preset}: expected the fields of a config, not {values!r}")
+    for name, section in vars(TrainConfig()).items():
+        if is_dataclass(section) and not isinstance(values.get(name, {}), dict):
+            reader.error(f"{preset}: expected the fields of {name}, not {values[name]!r}")
     defaults = reader.parse_object({"preset": preset, **values})
     namespace = reader.parse_args(arguments, namespace=defaults)
     instantiated = reader.instantiate(namespace)
@@ -111,6 +115,7 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
     """
     torch.set_num_threads(1)  # the threads are ours, see training.selfplay
     game = load_game(config.game, **config.options)
+    check_evaluation(config.evaluation, game)
     model = SelfPlayPPO(game, config)
     if resume is not None:
         header, arrays = read_state(resume / "state.safetensors")
@@ -131,6 +136,16 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
         model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
     finish(folder, config, game, model, perf_counter() - started, quiet)
     return folder
+
+
+def check_evaluation(evaluation: EvaluationConfig, game: Game) -> None:
+    """Raise ValueError now for what would end the run at its first measurement."""
+    if evaluation.games % game.num_players:
+        raise ValueError(
+            f"evaluation.games must be a multiple of the {game.num_players} players, not {evaluation.games}"
+        )
+    for spec in evaluation.against:
+        load_opponent(spec, game)
 
 
 def new_folder(runs: Path, name: str) -> Path:
@@ -217,10 +232,10 @@ def model_card(config: TrainConfig, training: dict, matches: list[Match]) -> str
 def main(arguments: list[str] | None = None) -> None:
     """The command; see the module."""
     given = sys.argv[1:] if arguments is None else arguments
-    config, others = read_arguments(given)
     try:
+        config, others = read_arguments(given)
         train(config, Path(others.runs), None if others.resume is None else Path(others.resume), others.quiet)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, TrainingDiverged) as error:
         sys.exit(f"{type(error).__name__}: {error}")
 
 
