@@ -139,6 +139,10 @@ class Batch:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_pool": None}
 
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(self.game.actions)]  # a view again, not a copy
+
     def __len__(self) -> int:
         """N."""
         return self.num_games
@@ -174,7 +178,9 @@ def _start(states: Any, words: Any, observations: Any, mask_eights: Any, players
 
 
 @kernel
-def _show_all(states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int) -> None:
+def _show_all(
+    states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int
+) -> None:
     for i in range(start, stop):
         players[i] = _show(states[i], words[i], observations[i], mask_eights[i])
 

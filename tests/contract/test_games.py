@@ -232,6 +232,18 @@ def test_what_a_batch_handed_out_stays_as_it_was_and_may_be_scribbled_on(game: A
     assert all(np.array_equal(getattr(batch, name), getattr(twin, name)) for name in RESULTS)
 
 
+def test_a_copied_batch_goes_on_as_the_batch_does(game: Any) -> None:
+    for is_copying, num_threads in ((True, 2), (False, 1)):
+        batch = Batch(game, 4, seed=6, num_threads=num_threads, copy=is_copying)
+        for _ in range(7):
+            batch.step_random()
+        for copied in (lambda batch: pickle.loads(pickle.dumps(batch)), copy.deepcopy):
+            twin = copied(batch)
+            expected, shown = (record(each, 90) for each in (batch, twin))
+            for name in RESULTS:
+                assert np.array_equal(expected[name], shown[name]), name
+
+
 def test_an_illegal_action_in_a_batch_is_named_and_changes_no_game(game: Any) -> None:
     batch = Batch(game, 5, seed=6)
     for _ in range(10):
