@@ -1,5 +1,6 @@
 """The frozen players that the learner meets: past selves and scripted opponents."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +17,21 @@ SMOOTHING = 0.98  # how much of a member's win rate is kept when a game against 
 
 @dataclass
 class Member:
-    """A frozen player; `beaten` is how often the learner beats it, smoothed, draws counting one half."""
+    """A frozen player; `beaten` is how often the learner beats it, smoothed, draws counting one half.
+
+    A retired member plays on in the games that it is in, and is met in no other.
+    """
 
     name: str
     opponent: Opponent
     is_snapshot: bool
     beaten: float = 0.5
     games: int = 0
+    is_retired: bool = False
 
 
 class League:
-    """Members by slot; a slot keeps its number while games against its member are running.
+    """Members by slot; a member keeps its slot while games against it are running.
 
     Prioritised fictitious self-play (Vinyals et al. 2019): members are drawn with weight (1 - beaten)**2.
     """
@@ -40,22 +45,24 @@ class League:
     def __len__(self) -> int:
         return len(self.members)
 
-    def add_snapshot(self, network: PolicyValueNetwork, name: str) -> None:
-        """Freeze a copy of the learner; when the league is full it takes the place of the snapshot beaten most often.
+    def add_snapshot(self, network: PolicyValueNetwork, name: str, slots_in_play: Collection[int] = ()) -> None:
+        """Freeze a copy of the learner; when the league is full the snapshot that is beaten most often retires.
 
-        Games that run against the one that makes room are finished by the new member.
+        slots_in_play  slots against which games are running: a retired member that is in none of them leaves its slot
         """
-        snapshots = [member for member in self.members if member.is_snapshot]
+        snapshots = [member for member in self.members if member.is_snapshot and not member.is_retired]
+        if len(snapshots) == self.config.max_snapshots:
+            max(snapshots, key=lambda snapshot: snapshot.beaten).is_retired = True
         member = Member(name, frozen_copy(self.game, network, self.seed), is_snapshot=True)
-        if len(snapshots) < self.config.max_snapshots:
-            self.members.append(member)
-            return
-        easiest = max(snapshots, key=lambda snapshot: snapshot.beaten)
-        self.members[self.members.index(easiest)] = member
+        for slot, old in enumerate(self.members):
+            if old.is_retired and slot not in slots_in_play:
+                self.members[slot] = member
+                return
+        self.members.append(member)
 
     def weights(self) -> np.ndarray:
         """How likely each member is to be met next; they sum to 1."""
-        weights = np.array([(1 - member.beaten) ** 2 + 1e-3 for member in self.members])
+        weights = np.array([0 if m.is_retired else (1 - m.beaten) ** 2 + 1e-3 for m in self.members])
         return weights / weights.sum()
 
     def record(self, slot: int, share: float) -> None:

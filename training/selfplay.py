@@ -122,7 +122,8 @@ class SelfPlayPPO(MaskablePPO):
 
     def _grow_league(self) -> None:
         if self.config.league.share > 0 and self.iteration % self.config.league.snapshot_every == 0:
-            self.league.add_snapshot(self.network, f"self-{self.iteration}")
+            slots_in_play = set(np.concatenate([shard.slots for shard in self.shards]).tolist())
+            self.league.add_snapshot(self.network, f"self-{self.iteration}", slots_in_play)
 
     # --- updating -----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ written under a temporary name, flushed, and then renamed, so a kill leaves the 
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
         "shuffler": model.shuffler.bit_generator.state,
         "shards": [shard.rng.bit_generator.state for shard in model.shards],
         "league": [
-            {"name": m.name, "is_snapshot": m.is_snapshot, "beaten": m.beaten, "games": m.games}
-            for m in model.league.members
+            {field.name: getattr(member, field.name) for field in fields(member) if field.name != "opponent"}
+            for member in model.league.members
         ],
     }
     unfinished = path.with_name(f".{path.name}.unfinished")
@@ -99,7 +100,7 @@ def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, 
             opponent = restore_snapshot(model.game, model.network, weights, model.config.seed)
         else:
             opponent = next(m.opponent for m in model.league.members if m.name == entry["name"])
-        members.append(Member(entry["name"], opponent, entry["is_snapshot"], entry["beaten"], entry["games"]))
+        members.append(Member(opponent=opponent, **entry))
     model.league.members = members
     model.shuffler.bit_generator.state = header["shuffler"]
     model.iteration, model.num_timesteps = header["iteration"], header["num_timesteps"]

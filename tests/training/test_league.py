@@ -67,6 +67,21 @@ def test_a_full_league_replaces_the_snapshot_that_is_beaten_most_often(game: Any
     assert len(league) == 5
 
 
+def test_a_retired_member_keeps_its_slot_while_games_against_it_are_running(game: Any) -> None:
+    league, network = make_league(game), make_network(game)
+    for number in range(3):
+        league.add_snapshot(network, f"self-{number}")
+    for _ in range(50):
+        league.record(3, 1.0)
+    retiring = league.members[3].opponent
+    league.add_snapshot(network, "self-3", slots_in_play={0, 3})
+    assert league.members[3].opponent is retiring and league.members[3].is_retired
+    assert league.weights()[3] == 0 and league.weights().sum() == pytest.approx(1)
+    assert names(league) == ["random", "heuristic", "self-0", "self-1", "self-2", "self-3"]
+    league.add_snapshot(network, "self-4", slots_in_play={0, 5})
+    assert len(league) == 6 and "self-1" not in names(league)  # the game has ended: its slot is free
+
+
 def test_harder_members_are_met_more_often_and_every_member_is_met(game: Any) -> None:
     league = make_league(game, scripted=("random", "heuristic", "random"))
     np.testing.assert_allclose(league.weights(), 1 / 3)
