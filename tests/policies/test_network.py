@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 from mandala_env.policies import fused
 from mandala_env.policies.fused import row_layer
 from mandala_env.policies.network import Features, NetworkConfig, PolicyValueNetwork
-from tests.contract.playing import moved_actions, moved_observation, sample
+from tests.contract.playing import moved_actions, moved_observation, walk
 from tests.sampling import decisions, make_network
 
 
 @pytest.fixture(scope="module")
 def seen(game: Any) -> np.ndarray:
     """What every seat sees in random games, whoever decides, in every phase, the end included."""
-    states = sample(game, 3, every=4, seed=1)
+    states = [
+        game.copy(state)
+        for seed in range(3)
+        for step, state in enumerate(walk(game, seed))
+        if (step + seed) % 4 == 0 or game.is_over(state)
+    ]
     return np.stack([game.observe(state, player) for state in states for player in range(game.num_players)])
 
 
