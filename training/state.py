@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from mandala_env.opponents.base import Opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from training.league import Member, restore_snapshot
 from training.selfplay import SelfPlayPPO
@@ -97,7 +98,7 @@ def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, 
                 for name, value in arrays.items()
                 if name.startswith(prefix)
             }
-            opponent = restore_snapshot(model.game, model.network, weights, model.config.seed)
+            opponent: Opponent = restore_snapshot(model.game, model.network, weights, model.config.seed)
         else:
             opponent = next(m.opponent for m in model.league.members if m.name == entry["name"])
         members.append(Member(opponent=opponent, **entry))

@@ -68,6 +68,12 @@ def games_of(d: Decisions) -> list[tuple[int, int, int]]:
     return found
 
 
+def legal(d: Decisions, game: Any) -> np.ndarray:
+    """The legal actions of every decision, (T, N, A)."""
+    bits = (d.words[..., None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    return bits.reshape(*d.words.shape[:2], -1)[:, :, : len(game.actions)].astype(bool)
+
+
 @pytest.mark.parametrize("name", ["self_play", "against_heuristic"])
 def test_the_decisions_replay_to_the_same_games(game: Any, name: str, request: pytest.FixtureRequest) -> None:
     d = request.getfixturevalue(name)
@@ -88,8 +94,7 @@ def test_what_is_recorded_of_the_policy_is_what_the_network_says(
     d = self_play
     with torch.no_grad():
         logits, values = network(torch.from_numpy(d.observations.reshape(-1, d.observations.shape[-1])))
-    bits = (d.words.reshape(-1, d.words.shape[-1], 1) >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    masks = bits.reshape(len(logits), -1)[:, : len(game.actions)].astype(bool)
+    masks = legal(d, game).reshape(logits.shape)
     log_probs = logits.masked_fill(~torch.from_numpy(masks), -torch.inf).log_softmax(1).numpy()
     taken = log_probs[np.arange(len(logits)), d.actions.ravel()]
     np.testing.assert_allclose(d.values.ravel(), values.numpy(), atol=1e-4)
@@ -138,12 +143,8 @@ def test_a_league_game_has_one_member_on_one_seat_who_plays_as_it_would(
 ) -> None:
     d = against_heuristic
     heuristic = load_opponent("heuristic", game, SEED)
-    steps, columns = np.nonzero(~d.is_learners)
-    bits = (d.words[..., None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    masks = bits.reshape(*d.words.shape[:2], -1)[:, :, : len(game.actions)].astype(bool)
-    np.testing.assert_array_equal(
-        heuristic.act(d.observations[steps, columns], masks[steps, columns]), d.actions[steps, columns]
-    )
+    asked = ~d.is_learners
+    np.testing.assert_array_equal(heuristic.act(d.observations[asked], legal(d, game)[asked]), d.actions[asked])
     member_seats = set()
     for column, start, end in games_of(d):
         part = slice(start, end + 1)
@@ -184,20 +185,22 @@ def test_a_slot_changes_only_when_its_game_ends_and_results_go_to_its_member(
     assert sum(map(len, met)) > 3 * 30  # games do get other members and seats in time
 
 
-def test_running_games_are_finished_by_the_member_that_takes_the_slot(game: Any, network: PolicyValueNetwork) -> None:
+def test_a_member_that_makes_room_finishes_its_games_and_begins_no_other(
+    game: Any, network: PolicyValueNetwork
+) -> None:
     league = League(game, LeagueConfig(share=1.0, max_snapshots=1), SEED)
     league.add_snapshot(network, "old")
     (shard,) = make_shards(game, 12, 1, SEED, share=1.0)
     collect(game, network, league, [shard], 4)
-    slots = shard.slots.copy()
-    league.add_snapshot(make_network(game, 9, gain=3.0), "new")
-    new = league.members[0].opponent
-    observations, masks = shard.batch.observations.copy(), shard.batch.action_masks.copy()
-    d = collect(game, network, league, [shard], 1)
-    rows = np.flatnonzero(~d.is_learners[0])
-    assert len(rows) > 2
-    np.testing.assert_array_equal(d.actions[0, rows], new.act(observations[rows], masks[rows]))
-    np.testing.assert_array_equal(shard.slots[~d.ended[0]], slots[~d.ended[0]])
+    league.add_snapshot(make_network(game, 9, gain=3.0), "new", set(shard.slots.tolist()))
+    old, new = (member.opponent for member in league.members)
+    d = collect(game, network, league, [shard], 150)
+    is_first_game = np.cumsum(d.ended, axis=0) - d.ended == 0
+    for opponent, games in ((old, is_first_game), (new, ~is_first_game)):
+        asked = games & ~d.is_learners
+        assert asked.sum() > 50
+        np.testing.assert_array_equal(opponent.act(d.observations[asked], legal(d, game)[asked]), d.actions[asked])
+    assert [member.is_retired for member in league.members] == [True, False]
 
 
 def test_games_do_not_depend_on_how_they_are_cut_into_shards(game: Any, network: PolicyValueNetwork) -> None:
