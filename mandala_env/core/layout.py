@@ -11,6 +11,8 @@ from math import prod
 
 import numpy as np
 
+DIGIT = 100  # numbers that do not fit a byte are written as two digits of base 100
+
 
 @dataclass(frozen=True)
 class Block:

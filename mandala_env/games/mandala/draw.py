@@ -3,8 +3,8 @@
 from typing import Any
 
 from mandala_env.core.game import Game
+from mandala_env.core.piles import size
 from mandala_env.games.mandala.position import river
-from mandala_env.games.mandala.rules import size
 from mandala_env.games.mandala.state import CLAIM, COLOURS, OVER, PHASES
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.core.jit import jit, kernel
+from mandala_env.core.piles import size
 from mandala_env.core.rng import below
 from mandala_env.games.mandala.actions import BUILD, CLAIM_COLOUR, COLOUR, COUNT, GROW, KIND, MANDALA
 from mandala_env.games.mandala.observation import (
@@ -25,7 +26,7 @@ from mandala_env.games.mandala.observation import (
     RIVAL_FIELD,
     RIVAL_RIVER,
 )
-from mandala_env.games.mandala.rules import CARDS_DRAWN_FOR_A_BUILD, size
+from mandala_env.games.mandala.rules import CARDS_DRAWN_FOR_A_BUILD
 from mandala_env.games.mandala.state import HAND_LIMIT, NUM_COLOURS, NUM_MANDALAS
 
 F = LAYOUT.size

@@ -7,8 +7,9 @@ rival's hand and the rival's two starting cup cards) are one pile, `unseen`; hid
 from typing import Any
 
 from mandala_env.core.jit import jit
-from mandala_env.core.layout import Layout
-from mandala_env.games.mandala.rules import STARTING_CUP, size, take_random
+from mandala_env.core.layout import DIGIT, Layout
+from mandala_env.core.piles import size, take_random
+from mandala_env.games.mandala.rules import STARTING_CUP
 from mandala_env.games.mandala.state import (
     CARDS_PER_COLOUR,
     HAND_LIMIT,
@@ -19,7 +20,6 @@ from mandala_env.games.mandala.state import (
 )
 
 ALL_CARDS = NUM_COLOURS * CARDS_PER_COLOUR
-DIGIT = 100  # numbers that do not fit a byte are written as two digits of base 100
 
 _COLOUR, _BOTH = ("colour",), ("mandala", "colour")
 LAYOUT = Layout.build(

@@ -10,7 +10,7 @@ import numpy as np
 
 from mandala_env.core.actions import allow, run
 from mandala_env.core.jit import jit
-from mandala_env.core.rng import below
+from mandala_env.core.piles import move_all, size, take_random
 from mandala_env.games.mandala.actions import (
     BUILD,
     BUILD_ID,
@@ -37,38 +37,6 @@ from mandala_env.games.mandala.state import (
 
 STARTING_HAND, STARTING_CUP, STARTING_MOUNTAIN = 6, 2, 2
 CARDS_DRAWN_FOR_A_BUILD = 3
-
-# --- piles ----------------------------------------------------------------------------------------------------
-
-
-@jit
-def size(pile: Any) -> int:
-    """How many cards a pile has."""
-    total = 0
-    for colour in range(NUM_COLOURS):
-        total += pile[colour]
-    return total
-
-
-@jit
-def take_random(pile: Any, num_cards: int, state: Any) -> int:
-    """Take one card off a shuffled pile of num_cards; returns its colour."""
-    rank = below(state, num_cards)
-    for colour in range(NUM_COLOURS):
-        rank -= pile[colour]
-        if rank < 0:
-            break
-    pile[colour] -= 1
-    return colour
-
-
-@jit
-def move_all(source: Any, target: Any) -> None:
-    """Put every card of one pile onto another."""
-    for colour in range(NUM_COLOURS):
-        target[colour] += source[colour]
-        source[colour] = 0
-
 
 # --- Set-up ---------------------------------------------------------------------------------------------------
 
