@@ -1,5 +1,7 @@
 """The 150 actions of Mandala: 12 build, 84 grow, 48 discard, 6 claim."""
 
+import numpy as np
+
 from mandala_env.core.actions import ActionTable, Kind
 from mandala_env.games.mandala.state import COLOURS, HAND_LIMIT, NUM_MANDALAS
 
@@ -24,4 +26,15 @@ COUNT = ACTIONS.columns["count"]
 BUILD_ID = ACTIONS.first_ids("build", "mandala", "colour")
 GROW_ID = ACTIONS.first_ids("grow", "mandala", "colour")  # of one card; the ids of more cards follow
 DISCARD_ID = ACTIONS.first_ids("discard", "colour")  # of one card; the ids of more cards follow
+# Where the discards of a colour, and its grows in a mandala, begin behind the first of them; and all grows of a set of
+# colours (bit c of the index is colour c), as bits behind the first one.
+DISCARD_PLACE = (DISCARD_ID - DISCARD_ID[0]).astype(np.uint64)
+GROW_PLACE = (GROW_ID[0] - GROW_ID[0, 0]).astype(np.uint64)
+GROWS_OF = np.array(
+    [
+        sum(127 << int(place) for colour, place in enumerate(GROW_PLACE) if colours >> colour & 1)
+        for colours in range(2 ** len(COLOURS))
+    ],
+    np.uint64,
+)
 CLAIM_ID = ACTIONS.first_ids("claim", "colour")

@@ -8,7 +8,7 @@ from typing import Any
 
 from mandala_env.core.jit import jit
 from mandala_env.core.layout import DIGIT, Layout
-from mandala_env.core.piles import size, take_random
+from mandala_env.core.piles import load, size, store, take_random, total
 from mandala_env.games.mandala.rules import STARTING_CUP
 from mandala_env.games.mandala.state import (
     CARDS_PER_COLOUR,
@@ -78,21 +78,23 @@ SECOND_EXHAUSTION_ENDS = LAYOUT["second_exhaustion_ends"].start
 def encode(state: Any, player: int, obs: Any) -> None:
     """Write all that a player knows into obs, int8 of shape (F,)."""
     rival = 1 - player
-    for colour in range(NUM_COLOURS):
-        obs[HAND + colour] = state.hands[player, colour]
-        obs[UNSEEN + colour] = state.deck[colour] + state.hands[rival, colour] + state.starting_cups[rival, colour]
-        obs[DISCARD + colour] = state.discard[colour]
-        obs[MY_CUP + colour] = state.cups[player, colour]
-        obs[MY_STARTING_CUP + colour] = state.starting_cups[player, colour]
-        obs[RIVAL_CUP + colour] = state.cups[rival, colour] - state.starting_cups[rival, colour]
-        obs[MY_RIVER + colour] = state.river_spaces[player, colour]
-        obs[RIVAL_RIVER + colour] = state.river_spaces[rival, colour]
-        for mandala in range(NUM_MANDALAS):
-            cell = mandala * NUM_COLOURS + colour
-            obs[MOUNTAIN + cell] = state.mountains[mandala, colour]
-            obs[MY_FIELD + cell] = state.fields[mandala, player, colour]
-            obs[RIVAL_FIELD + cell] = state.fields[mandala, rival, colour]
-    obs[RIVAL_HAND_SIZE] = size(state.hands[rival])
+    rival_hand, rival_start = load(state.hands[rival]), load(state.starting_cups[rival])
+    # In rising order of their places: a store also clears the two bytes behind it.
+    store(obs, HAND, load(state.hands[player]))
+    store(obs, UNSEEN, load(state.deck) + rival_hand + rival_start)
+    store(obs, DISCARD, load(state.discard))
+    for mandala in range(NUM_MANDALAS):
+        store(obs, MOUNTAIN + mandala * NUM_COLOURS, load(state.mountains[mandala]))
+    for mandala in range(NUM_MANDALAS):
+        store(obs, MY_FIELD + mandala * NUM_COLOURS, load(state.fields[mandala, player]))
+    for mandala in range(NUM_MANDALAS):
+        store(obs, RIVAL_FIELD + mandala * NUM_COLOURS, load(state.fields[mandala, rival]))
+    store(obs, MY_CUP, load(state.cups[player]))
+    store(obs, MY_STARTING_CUP, load(state.starting_cups[player]))
+    store(obs, RIVAL_CUP, load(state.cups[rival]) - rival_start)
+    store(obs, MY_RIVER, load(state.river_spaces[player]))
+    store(obs, RIVAL_RIVER, load(state.river_spaces[rival]))
+    obs[RIVAL_HAND_SIZE] = total(rival_hand)
     obs[DECK_SIZE] = size(state.deck)
     obs[MY_MOVE] = state.player == player
     obs[PHASE] = state.phase

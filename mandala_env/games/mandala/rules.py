@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.actions import allow, run
+from mandala_env.core.actions import allow, count_bits, run
 from mandala_env.core.jit import jit
-from mandala_env.core.piles import move_all, size, take_random
+from mandala_env.core.piles import BYTE, ONES, colours_of, load, move_all, present, size, take_random, total
 from mandala_env.games.mandala.actions import (
     BUILD,
     BUILD_ID,
@@ -18,8 +18,11 @@ from mandala_env.games.mandala.actions import (
     COLOUR,
     COUNT,
     DISCARD_ID,
+    DISCARD_PLACE,
     GROW,
     GROW_ID,
+    GROW_PLACE,
+    GROWS_OF,
     KIND,
     MANDALA,
 )
@@ -91,28 +94,24 @@ def legal(state: Any, words: Any) -> None:
 @jit
 def legal_plays(state: Any, words: Any) -> None:
     """A turn: exactly one of build, grow and discard, for the colours in hand; there is no pass."""
-    hand = state.hands[state.player]
-    in_hand = size(hand)
-    may_build = in_hand > 1 or size(state.deck) > 0 or size(state.discard) > 0
-    discards = np.uint64(0)
+    hand = load(state.hands[state.player])
+    held = present(hand)
+    may_build = total(hand) > 1 or size(state.deck) > 0 or size(state.discard) > 0
+    growable = hand if count_bits(held) > 1 else hand - held  # Grow: one card stays in hand
+    discards, grows = np.uint64(0), np.uint64(0)
     for colour in range(NUM_COLOURS):
-        discards |= run(hand[colour]) << np.uint64(DISCARD_ID[colour] - DISCARD_ID[0])
+        lane = np.uint64(8 * colour)
+        discards |= run((hand >> lane) & BYTE) << DISCARD_PLACE[colour]
+        grows |= run((growable >> lane) & BYTE) << GROW_PLACE[colour]
     allow(words, DISCARD_ID[0], discards)
     for mandala in range(NUM_MANDALAS):
-        builds, grows = np.uint64(0), np.uint64(0)
-        for colour in range(NUM_COLOURS):
-            # The colour rule: a colour lies in at most one of the three areas of a mandala.
-            in_mountain = state.mountains[mandala, colour] > 0
-            in_mine = state.fields[mandala, state.player, colour] > 0
-            in_rivals = state.fields[mandala, 1 - state.player, colour] > 0
-            if hand[colour] > 0 and not in_rivals:
-                if not in_mine:
-                    builds |= run(may_build) << np.uint64(BUILD_ID[mandala, colour] - BUILD_ID[mandala, 0])
-                if not in_mountain:
-                    most = min(hand[colour], in_hand - 1)  # one card stays in hand
-                    grows |= run(most) << np.uint64(GROW_ID[mandala, colour] - GROW_ID[mandala, 0])
-        allow(words, BUILD_ID[mandala, 0], builds)
-        allow(words, GROW_ID[mandala, 0], grows)
+        # The colour rule: a colour lies in at most one of the three areas of a mandala.
+        in_mountain = present(load(state.mountains[mandala]))
+        in_mine = present(load(state.fields[mandala, state.player]))
+        in_rivals = present(load(state.fields[mandala, 1 - state.player]))
+        if may_build:
+            allow(words, BUILD_ID[mandala, 0], colours_of(held & ~(in_mine | in_rivals)))
+        allow(words, GROW_ID[mandala, 0], grows & GROWS_OF[colours_of(held & ~(in_mountain | in_rivals))])
 
 
 @jit
@@ -216,14 +215,8 @@ def finish_turn(state: Any) -> None:
 @jit
 def is_complete(state: Any, mandala: int) -> bool:
     """Completing: all six colours lie in the mountain and the two fields together."""
-    for colour in range(NUM_COLOURS):
-        if (
-            state.mountains[mandala, colour] == 0
-            and state.fields[mandala, 0, colour] == 0
-            and state.fields[mandala, 1, colour] == 0
-        ):
-            return False
-    return True
+    cards = load(state.mountains[mandala]) | load(state.fields[mandala, 0]) | load(state.fields[mandala, 1])
+    return present(cards) == ONES
 
 
 @jit
@@ -269,10 +262,7 @@ def claim(state: Any, colour: int) -> None:
 @jit
 def river_length(state: Any, player: int) -> int:
     """How many colours lie in a player's river."""
-    length = 0
-    for colour in range(NUM_COLOURS):
-        length += state.river_spaces[player, colour] > 0
-    return length
+    return count_bits(present(load(state.river_spaces[player])))
 
 
 @jit
