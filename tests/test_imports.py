@@ -33,7 +33,7 @@ ALLOWED = {
 }
 FRONT = {"__init__", "__main__", "cli"}  # the doors of the house lead everywhere in it
 FOREIGN = {
-    "core": {"numpy", "numba"},
+    "core": {"numpy", "numba", "llvmlite"},  # llvmlite is part of numba
     "games": {"numpy", "numba"},
     "arena": {"numpy"},
     "registry": set(),
