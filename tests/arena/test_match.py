@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mandala_env import evaluate, load_opponent
+from mandala_env import evaluate, load_game, load_opponent
 from mandala_env.arena.match import Tally, interval, play_to_the_end, shorten, table, tally, win_shares
 from mandala_env.core.batch import Batch
 from mandala_env.core.rng import spread_seeds
 from mandala_env.opponents.base import Opponent
+from mandala_env.opponents.heuristic import HeuristicOpponent
 from mandala_env.policies.checkpoint import save_checkpoint
 from tests.sampling import make_network
 
@@ -63,6 +64,30 @@ def test_a_match_is_all_its_games_one_by_one(game: Any, player: str, rival: str)
     assert match.by_seat == expected["by_seat"]
     for name in ("points", "turns", "score"):
         assert getattr(match, name) == pytest.approx(expected[name]), name
+
+
+class Staller(HeuristicOpponent):
+    """Discards as long as it can when it has a red card in its starting cup, so that some games go on for very long."""
+
+    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
+        """See `Opponent`."""
+        stalls = self.game.layout.get(observations, "my_starting_cup")[:, 0] > 0
+        is_discard = np.array([text.startswith("discard") for text in self.game.actions.texts])
+        may = action_masks & is_discard
+        actions = super().choose(observations, action_masks, pickers)
+        return np.where(stalls & may.any(axis=1), may.argmax(axis=1), actions)
+
+
+def test_every_game_counts_once_however_long_the_others_take() -> None:
+    game = load_game("mandala_v0", max_turns=300)
+    hero, rival = Staller(game, 1), Staller(game, 2)
+    seats, seeds = np.tile([0, 1], 20), np.repeat(spread_seeds(4, 20), 2)
+    payoffs, points, turns = play_to_the_end(game, hero, rival, seats, seeds)
+    assert (turns == 300).any() and (turns < 60).sum() > 10
+    for i in range(40):
+        alone = play_to_the_end(game, hero, rival, seats[i : i + 1], seeds[i : i + 1])
+        for part, whole in zip(alone, (payoffs, points, turns), strict=True):
+            np.testing.assert_array_equal(part[0], whole[i])
 
 
 @pytest.mark.parametrize("spec", SPECS)
