@@ -10,7 +10,7 @@ import numpy as np
 from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, num_words, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
-from mandala_env.core.jit import jit, kernel
+from mandala_env.core.jit import jit, kernel, plain_records
 from mandala_env.core.rng import below, spread_seeds
 
 # A stream of random choices that is not a game's own. The second field keeps numba from taking a state for a picker.
@@ -46,13 +46,14 @@ class Batch:
         self.game, self.num_games, self.num_threads, self.copy = game, int(num_games), int(num_threads), copy
         self.states = game.blank_states(self.num_games)
         self.states["generator"] = spread_seeds(seed, self.num_games) if seeds is None else seeds
-        self._pickers = np.zeros(self.num_games, PICKER).view(np.recarray)
+        self._pickers = plain_records(np.zeros(self.num_games, PICKER).view(np.recarray))
         self._pickers["generator"] = ~self.states["generator"]
         self._words = np.zeros((self.num_games, num_words(len(game.actions))), np.uint64)
         self._pool: ThreadPoolExecutor | None = None
+        self._records = plain_records(self.states)
         self._allocate()
         self._forget_results()
-        self._run(_start, self.states, self._words, self.observations, self._mask_eights, self.players)
+        self._run(_start, self._records, self._words, self.observations, self._mask_eights, self.players)
 
     def _allocate(self) -> None:
         n, game = self.num_games, self.game
@@ -100,19 +101,21 @@ class Batch:
         if self.copy:
             self._allocate()
         self._run(
-            kernel_, self.states, choices, self._words, self.observations, self._mask_eights, self.players,
+            kernel_, self._records, choices, self._words, self.observations, self._mask_eights, self.players,
             self.payoffs, self.ended, self.scores, self.turns,
         )  # fmt: skip
 
     @property
     def legal_sets(self) -> np.ndarray:
-        """The legal actions as sets of bits, (N, W) uint64: action a is bit a % 64 of word a // 64."""
-        return self._words
+        """The legal actions as sets of bits, (N, W) uint64, to look at: action a is bit a % 64 of word a // 64."""
+        words = self._words.view()
+        words.flags.writeable = False
+        return words
 
     def observe(self, player: int) -> np.ndarray:
         """What one seat knows in every game, whoever decides next, (N, F) int8."""
         observations = np.empty_like(self.observations)
-        _observe_all(self.states, player, observations)
+        _observe_all(self._records, player, observations)
         return observations
 
     def set_states(self, states: np.ndarray) -> None:
@@ -121,7 +124,7 @@ class Batch:
         if self.copy:
             self._allocate()
         self._forget_results()
-        self._run(_show_all, self.states, self._words, self.observations, self._mask_eights, self.players)
+        self._run(_show_all, self._records, self._words, self.observations, self._mask_eights, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
         if self.num_threads == 1:
@@ -141,7 +144,9 @@ class Batch:
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
-        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(self.game.actions)]  # a view again, not a copy
+        # Views again, not the copies that pickling made of them.
+        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(self.game.actions)]
+        self._records = plain_records(self.states)
 
     def __len__(self) -> int:
         """N."""

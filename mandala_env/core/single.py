@@ -8,7 +8,7 @@ import numpy as np
 from mandala_env.core.actions import is_allowed, num_words, write_mask
 from mandala_env.core.dispatch import apply, deal, encode, is_over, legal
 from mandala_env.core.game import Game
-from mandala_env.core.jit import IS_COMPILED, jit, kernel
+from mandala_env.core.jit import jit, kernel, plain_records
 from mandala_env.core.rng import spread_seeds
 
 NOBODY, ILLEGAL = -1, -2  # what the kernels return instead of the seat that decides next
@@ -29,8 +29,7 @@ class Single:
         self.game = game
         states = game.blank_states(1)
         states["generator"] = spread_seeds(seed, 1)
-        # numba takes a plain array in 1 microsecond and a recarray in 10; plain Python needs the names of a recarray.
-        self._states: np.ndarray = states.view(game.dtype, np.ndarray) if IS_COMPILED else states
+        self._states = plain_records(states)
         self._words = np.zeros(num_words(len(game.actions)), np.uint64)
         self._obs = np.zeros(game.layout.size, np.int8)
         self._highest = game.layout.highest
