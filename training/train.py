@@ -18,6 +18,7 @@ import yaml
 from jsonargparse import ArgumentParser
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
 from stable_baselines3.common.logger import configure
+from tqdm import tqdm
 
 from mandala_env.arena.match import Match, evaluate, table
 from mandala_env.core.game import Game
@@ -35,9 +36,9 @@ FINAL_GAMES = 2000
 class Housekeeping(BaseCallback):
     """Between an update and the next collection: measure the learner, write the metrics, save the run's state."""
 
-    def __init__(self, folder: Path, config: TrainConfig) -> None:
+    def __init__(self, folder: Path, config: TrainConfig, quiet: bool) -> None:
         super().__init__()
-        self.folder, self.config = folder, config
+        self.folder, self.config, self.quiet = folder, config, quiet
         self.saved_at = -1
 
     def _on_training_start(self) -> None:
@@ -60,18 +61,25 @@ class Housekeeping(BaseCallback):
         if iteration == self.saved_at:
             return
         self.saved_at = iteration
-        evaluation = self.config.evaluation
-        if iteration % evaluation.every == 0 and not is_last:
-            player = NetworkOpponent(model.game, self.config.seed, model.network)
-            for match in evaluate(player, evaluation.against, game=model.game, games=evaluation.games, seed=iteration):
-                low, high = match.interval
-                self.logger.record(f"evaluation/{match.against}", match.score)
-                self.logger.record(f"evaluation/{match.against}_low", low)
-                self.logger.record(f"evaluation/{match.against}_high", high)
+        if iteration % self.config.evaluation.every == 0 and not is_last:
+            self.measure(model)
         self.logger.record("time/iteration", iteration)
         self.logger.dump(model.num_timesteps)
         if iteration % self.config.save_every == 0 or is_last:
             save_state(self.folder / "state.safetensors", model, asdict(self.config))
+
+    def measure(self, model: Any) -> None:
+        """Play the learner's most likely actions against the baselines; log the scores and their intervals."""
+        settings, words = self.config.evaluation, []
+        player = NetworkOpponent(model.game, self.config.seed, model.network)
+        for match in evaluate(player, settings.against, game=model.game, games=settings.games, seed=model.iteration):
+            low, high = match.interval
+            self.logger.record(f"evaluation/{match.against}", match.score)
+            self.logger.record(f"evaluation/{match.against}_low", low)
+            self.logger.record(f"evaluation/{match.against}_high", high)
+            words.append(f"{match.score:.1%} against {match.against}")
+        if not self.quiet:
+            tqdm.write(f"{model.num_timesteps:>12,} decisions: {', '.join(words)}")
 
 
 def parser() -> ArgumentParser:
@@ -126,7 +134,7 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
         folder = new_folder(runs, config.name)
         write_text(folder / "config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
     model.set_logger(configure(str(folder), ["json", "tensorboard"] if resume is None else resumed_formats(folder)))
-    callbacks: list[BaseCallback] = [Housekeeping(folder, config)]
+    callbacks: list[BaseCallback] = [Housekeeping(folder, config, quiet)]
     if not quiet:
         callbacks.append(ProgressBarCallback())
         print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
