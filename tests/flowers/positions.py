@@ -104,7 +104,7 @@ def make(
 ) -> Position:
     """Set up a position; piles are named or counted, and all others lie in the deck.
 
-    When the deck is named or counted, the rest lies in the last hand. Mandalas that are not named get tiles and no cards.
+    When the deck is named or counted, the rest lies in the last hand. Mandalas without a name get tiles and no cards.
     """
     num_players = len(hands)
     named_areas = [*areas, *[area()] * (3 - len(areas))]

@@ -1,7 +1,7 @@
 """The cases of the rules of Flowers, one test for each.
 
-K P R are the dark colours grey purple red, G O Y the light ones green orange yellow; A B C D are players 0 to 3. "up" and
-"down" are a player's cards in a mandala, face up and face down.
+K P R are the dark colours grey purple red, G O Y the light ones green orange yellow; A B C D are players 0 to 3. "up"
+and "down" are a player's cards in a mandala, face up and face down.
 """
 
 from __future__ import annotations

@@ -58,11 +58,12 @@ def to_position(game: Game, state: Any) -> dict:
 
 def stack(state: Any, kind: str) -> list[list]:
     """The tiles of a stack as [colour, value], by colour and value."""
+    counts = state.stacks.tolist()
     return [
         [colour, value_word(place + 1)]
         for colour in COLOURS_OF[kind]
         for place in range(NUM_VALUES)
-        for _ in range(state.stacks[place, COLOURS.index(colour)])
+        for _ in range(counts[place][COLOURS.index(colour)])
     ]
 
 
@@ -266,8 +267,9 @@ def check_hands(state: Any) -> None:
 
 def check_tiles(state: Any) -> None:
     """The tiles in stacks, mandalas, singles and flowers are those of this game."""
+    counts = state.stacks.tolist()
     for index, colour in enumerate(COLOURS):
-        codes = [place + 1 for place in range(NUM_VALUES) for _ in range(state.stacks[place, index])]
+        codes = [place + 1 for place in range(NUM_VALUES) for _ in range(counts[place][index])]
         codes += [*state.tiles[:, index].tolist(), *state.singles[:, index].tolist()]
         for code in state.flowers[:, index].ravel().tolist():
             codes += [lower_half(code), higher_half(code)]
