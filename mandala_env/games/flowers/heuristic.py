@@ -79,7 +79,7 @@ def choose(obs: Any, mask: Any, picker: Any, sizes: Any, shares: Any) -> int:
         if not mask[action]:
             continue
         if KIND[action] == PICK_TILE:
-            value = value_of_pick(obs, TILE[action], sizes, shares)
+            value = value_of_pick(obs, int(TILE[action]), sizes, shares)
         else:
             value = value_of_play(obs, action, sizes, shares)
         if value > best_value:
@@ -119,7 +119,7 @@ def value_of_pick(obs: Any, kind: int, sizes: Any, shares: Any) -> float:
 @jit
 def value_of_play(obs: Any, action: int, sizes: Any, shares: Any) -> float:
     """What a play changes in its mandala and in my hand."""
-    mandala, colour, count = MANDALA[action], COLOUR[action], int(COUNT[action])
+    mandala, colour, count = int(MANDALA[action]), int(COLOUR[action]), int(COUNT[action])
     measure(obs, mandala, sizes)
     is_new = is_new_colour(obs, mandala, colour, len(sizes))
     value = value_of_hand(obs, colour, count) - value_of_mandala(obs, mandala, sizes, shares, 0)

@@ -128,11 +128,11 @@ def apply(state: Any, action: int) -> None:
     active, destroyed = actor, NO_MANDALA
     if state.phase == PICK:
         active, destroyed = state.completer, state.picking
-        pick(state, TILE[action])
+        pick(state, int(TILE[action]))
     else:
-        mandala = MANDALA[action]
-        play(state, mandala, COLOUR[action], COUNT[action])
-        draw(state, COUNT[action])
+        mandala, count = int(MANDALA[action]), int(COUNT[action])
+        play(state, mandala, int(COLOUR[action]), count)
+        draw(state, count)
         check_claim(state, mandala)
         if is_complete(state, mandala):
             destroyed = mandala
