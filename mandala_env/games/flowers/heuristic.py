@@ -191,7 +191,7 @@ def value_of_the_end(obs: Any, shares: Any) -> float:
     mine = points(obs, 0, len(shares)) + shares[0]
     for seat in range(1, len(shares)):
         lead = min(lead, mine - points(obs, seat, len(shares)) - shares[seat])
-    return END_OF_GAME * ((lead > 0) - (lead < 0)) + lead
+    return END_OF_GAME * np.sign(lead) + lead
 
 
 @jit
