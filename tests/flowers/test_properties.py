@@ -288,7 +288,7 @@ def digest_of_games() -> str:
             payoffs, _ = batch.step(actions) if step % 2 else batch.step_random()
             imagined = game.imagine(batch.observations[0], step)
             shown = (batch.states, batch.observations, batch.action_masks, batch.players, batch.scores, actions)
-            for array in (*shown, np.round(payoffs, 4), np.array(imagined, game.dtype)):
+            for array in (*shown, np.round(payoffs, 4), imagined):
                 digest.update(array.tobytes())
     return digest.hexdigest()
 
