@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-GAMES = {"mandala_v0": "mandala_env.games.mandala:make"}
+GAMES = {"mandala_v0": "mandala_env.games.mandala:make", "flowers_v0": "mandala_env.games.flowers:make"}
 OPPONENTS = {
     "random": "mandala_env.opponents.random:RandomOpponent",
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",

@@ -2,6 +2,7 @@
 
 is_complete_set(states)        is every card somewhere, exactly once?
 relabel(state, axis, new)      rename what single numbers of the state name ("player", "mandala", "colour")
+mix_colours(rng)               new numbers for the colours that make no difference
 leave_no_chance(state, rng)    change the state so that the next action has one outcome only
 redeal(state, seat, rng)       deal anew all that a seat cannot see
 public(state, seat)            all that the seat may know, as a dict, written without the engine's encoder
@@ -16,6 +17,12 @@ from mandala_env import list_games, load_game
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "mandala_v0": [{}, {"second_exhaustion": "end"}, {"max_turns": 30}],
+    "flowers_v0": [
+        {},
+        {"num_players": 3},
+        {"num_players": 4, "tile_values": (1, 1, 2, 9, "x3", "x3")},
+        {"two_player_rule": "half_of_rival", "max_turns": 30},
+    ],
 }
 ALL = [(game_id, options) for game_id in list_games() for options in VARIANTS[game_id]]
 

@@ -57,7 +57,7 @@ def test_an_imagined_state_shows_its_viewer_the_same_in_thousands_of_games(game:
             assert np.array_equal(twin.players == 0, is_mover)
             assert np.array_equal(twin.action_masks[is_mover], batch.action_masks[is_mover])
             assert facts.is_complete_set(states)
-    assert num_ends > 1000
+    assert num_ends > 100
 
 
 def test_an_imagined_state_shows_the_same_to_every_seat_also_off_turn_and_after_the_end(game: Any) -> None:
@@ -159,7 +159,7 @@ def test_seats_are_alike(game: Any, facts: Any) -> None:
 def test_colours_are_alike(game: Any, facts: Any) -> None:
     rng = np.random.default_rng(2)
     for _ in range(3):
-        check_symmetry(game, facts, "colour", rng.permutation(len(game.colours)), rng, every=18)
+        check_symmetry(game, facts, "colour", facts.mix_colours(rng), rng, every=18)
 
 
 def test_mandalas_are_alike(game: Any, facts: Any) -> None:

@@ -23,6 +23,11 @@ def is_complete_set(states: np.ndarray) -> bool:
     return bool(is_part) and (cards(states) == NUM_CARDS).all() and all((states[name] >= 0).all() for name in piles)
 
 
+def mix_colours(rng: np.random.Generator) -> np.ndarray:
+    """New numbers for the colours; they are all alike."""
+    return rng.permutation(6)
+
+
 def relabel(state: Any, axis: str, new: np.ndarray) -> None:
     """Rename what single numbers of the state name: the seat or mandala that was i is now new[i]."""
     if axis == "player":
