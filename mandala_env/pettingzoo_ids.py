@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 REGISTRY = "pettingzoo.env_registry"
-MODULES = {"mandala/mandala-v0": "mandala_env.mandala_v0"}
+MODULES = {"mandala/mandala-v0": "mandala_env.mandala_v0", "mandala/flowers-v0": "mandala_env.flowers_v0"}
 
 
 def register_now(registry: Any) -> None:

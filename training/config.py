@@ -30,7 +30,7 @@ class PPOConfig:
 
     num_games: int = 1024
     num_steps: int = 64
-    minibatch_size: int = 4096
+    minibatch_size: int = 1024
     num_epochs: int = 1
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-4

@@ -33,6 +33,7 @@ class Game:
     layout        what each number of an observation is
     actions       what each action id is
     colours       the colour names in the order of every colour axis
+    colour_classes  for each colour a number; colours of one class are alike: exchanging them makes no difference
     options       the rule options that this game was made with, as its maker takes them
     fields        the same options as fields of the state
     rules         the compiled functions
@@ -56,6 +57,7 @@ class Game:
     from_position_into: Callable[["Game", dict, State], None]
     draw: Callable[["Game", State, int | None], str]
     heuristic: Callable[..., None]
+    colour_classes: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
 
     def __post_init__(self) -> None:
         register_rules(self.dtype, self.rules)

@@ -125,6 +125,8 @@ def _sweep_backward(
                 to_context[b, w] += through
 
 
+PRESENCE, CONSTANT = -1, -2  # instead of the value that a label is compared with
+
 # --- features ---------------------------------------------------------------------------------------------------
 
 
@@ -139,21 +141,24 @@ def gather_features(
     share = np.float32(1.0 / colours)
     for b in range(num):
         for k in range(num_globals):
-            globals_[b, k] = _feature(observations[b, global_source[k]], global_scale[k], global_value[k])
+            globals_[b, k] = _feature(observations[b], global_source[k], global_scale[k], global_value[k])
         for k in range(columns):
             total = np.float32(0.0)
             for c in range(colours):
-                value = _feature(observations[b, row_source[c, k]], row_scale[k], row_value[k])
+                value = _feature(observations[b], row_source[c, k], row_scale[k], row_value[k])
                 rows[b, c, k] = value
                 total += value
             globals_[b, num_globals + k] = total * share
 
 
 @jit
-def _feature(number: int, scale: float, value: int) -> Any:
+def _feature(obs: Any, source: int, scale: float, value: int) -> Any:
+    if value == CONSTANT:
+        return np.float32(source)
+    number = obs[source]
     if scale > 0:
         return np.float32(number) * np.float32(scale)
-    if value < 0:
+    if value == PRESENCE:
         return np.float32(number > 0)
     return np.float32(number == value)
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from mandala_env.core.game import Game
-from mandala_env.policies.fused import gather_features, row_layer
+from mandala_env.policies.fused import CONSTANT, PRESENCE, gather_features, row_layer
 
 Matrices = dict[str, tuple[Tensor, Tensor | None]]
 COUNT_SCALE = 4.0  # a pile seldom has more cards of a colour
@@ -99,8 +99,9 @@ def _weight(rows: int, columns: int, fan_in: int, gain: float) -> nn.Parameter:
 class Features(nn.Module):
     """Observations as network inputs: for each colour a row, and the numbers that belong to no colour.
 
-    A count becomes two inputs, the amount and whether there is any; a label becomes one input per value but 0. The
-    columns of rows and globals are ordered [shared | mandala 0 | mandala 1 | ...].
+    A count becomes two inputs, the amount and whether there is any; a label becomes one input per value but 0. Where
+    not all colours are alike, each row says of which class its colour is. The columns of rows and globals are ordered
+    [shared | mandala 0 | mandala 1 | ...].
     """
 
     row_source: Tensor
@@ -120,6 +121,9 @@ class Features(nn.Module):
     def _index(self, name: str, game: Game, by_colour: bool) -> tuple[int, int]:
         """Register where each column comes from and how it is scaled; returns (shared, per mandala) sizes."""
         parts: list[list[tuple[np.ndarray, float, int]]] = [[] for _ in range(1 + self.mandalas)]
+        classes = sorted(set(game.colour_classes))
+        if by_colour and len(classes) > 1:
+            parts[0] += [(np.equal(game.colour_classes, which).astype(int), 0.0, CONSTANT) for which in classes]
         for block in game.layout:
             if ("colour" in block.axes) != by_colour:
                 continue
@@ -139,11 +143,11 @@ class Features(nn.Module):
                     else:
                         parts[part] += [(source, scale, 0)]
                         if block.highest > 1:
-                            parts[part] += [(source, 0.0, -1)]
+                            parts[part] += [(source, 0.0, PRESENCE)]
         columns = [column for part in parts for column in part]
         sources = np.stack([source for source, _, _ in columns], -1)  # (C, columns) or (1, columns)
         self.register_buffer(f"{name}_source", torch.from_numpy(sources.reshape(-1).copy()), persistent=False)
-        # A column is (x * scale) for amounts, (x == value) for labels and (x > 0) for presence, all in one formula.
+        # A column is x * scale for amounts, x == value for labels, x > 0 for PRESENCE; for CONSTANT the source itself.
         self.register_buffer(f"{name}_scale", torch.tensor([scale for _, scale, _ in columns]), persistent=False)
         value = torch.tensor([value for _, _, value in columns], dtype=torch.int8)
         self.register_buffer(f"{name}_value", value, persistent=False)
@@ -173,8 +177,9 @@ class Features(nn.Module):
         source, scale = getattr(self, f"{name}_source"), getattr(self, f"{name}_scale")
         value = getattr(self, f"{name}_value")
         x = observations.index_select(1, source).reshape(len(observations), -1, len(scale))
-        is_it = torch.where(value < 0, x > 0, x == value)
-        return torch.where(scale > 0, x * scale, is_it.to(scale.dtype))
+        is_it = torch.where(value == PRESENCE, x > 0, x == value).to(scale.dtype)
+        is_it = torch.where(value == CONSTANT, source.reshape(1, -1, len(scale)).to(scale.dtype), is_it)
+        return torch.where(scale > 0, x * scale, is_it)
 
 
 class PolicyValueNetwork(nn.Module):

@@ -77,7 +77,7 @@ def test_the_folder_says_what_it_is(folder: Path, game: Any) -> None:
     assert sorted(os.listdir(folder)) == ["README.md", "config.json", "metrics.json", "model.safetensors"]
     config = json.loads((folder / "config.json").read_text())
     assert config["game"] == game.id and config["fingerprint"] == game.fingerprint
-    assert config["options"] == dict(game.options) and config["training"] == TRAINING
+    assert config["options"] == json.loads(json.dumps(dict(game.options))) and config["training"] == TRAINING
     assert json.loads((folder / "metrics.json").read_text()) == METRICS
     assert (folder / "README.md").read_text() == "# A player\n"
 

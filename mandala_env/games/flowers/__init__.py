@@ -13,7 +13,7 @@ from mandala_env.games.flowers.draw import draw
 from mandala_env.games.flowers.heuristic import heuristic
 from mandala_env.games.flowers.observation import LAYOUTS, encode, imagine
 from mandala_env.games.flowers.position import from_position_into, to_position
-from mandala_env.games.flowers.state import AXES, COLOURS, PLAYER_COUNTS, STATES
+from mandala_env.games.flowers.state import AXES, COLOURS, COLOURS_PER_KIND, PLAYER_COUNTS, STATES
 from mandala_env.games.flowers.tiles import DEFAULT_VALUES, Values, read_tile_values, value_code
 
 TWO_PLAYER_RULES = ("half_of_mandala", "half_of_rival")
@@ -79,4 +79,5 @@ def _make(num_players: int, tile_values: tuple[Values, ...], two_player_rule: st
         from_position_into=from_position_into,
         draw=draw,
         heuristic=heuristic,
+        colour_classes=tuple(colour // COLOURS_PER_KIND for colour in range(len(COLOURS))),
     )
