@@ -230,7 +230,7 @@ def read_table(obs: Any, state: Any) -> None:
     state.final = obs[FINAL]
     state.adjudicated = 0
     state.turn = 0
-    state.max_turns = int(obs[TURNS_LEFT_HUNDREDS]) * DIGIT + obs[TURNS_LEFT]
+    state.max_turns = int(obs[TURNS_LEFT_HUNDREDS]) * DIGIT + int(obs[TURNS_LEFT])
     state.half_of_rival = obs[HALF_OF_RIVAL]
 
 
