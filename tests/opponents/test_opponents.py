@@ -1,6 +1,7 @@
 """Every opponent plays legal actions, and is a function of its seed and of what it sees."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mandala_env import evaluate, list_opponents, load_opponent, mandala_v0
+from mandala_env import evaluate, list_opponents, load_opponent
 from mandala_env.core.batch import Batch
 from mandala_env.opponents.base import Opponent, split_options
 from mandala_env.opponents.checkpoint import NetworkOpponent
@@ -159,7 +160,7 @@ def test_no_rows_give_no_actions(opponent: Opponent, seen: tuple[np.ndarray, np.
 
 
 def test_a_pettingzoo_observation_gets_the_same_answer(opponent: Opponent, game: Any) -> None:
-    env = mandala_v0.env()
+    env = import_module(f"mandala_env.{game.id}").env(**game.options)
     env.reset(seed=11)
     batch = Batch(game, 1, 11)
     for agent in env.agent_iter():

@@ -44,6 +44,25 @@ def test_the_observations_show_every_phase(game: Any, seen: np.ndarray) -> None:
     assert set(phases.tolist()) == set(range(game.layout["phase"].highest + 1))
 
 
+def mixed_colours(game: Any, rng: np.random.Generator) -> np.ndarray:
+    """New numbers for the colours, other ones for most of them; those of one class change places among themselves."""
+    classes = np.array(game.colour_classes)
+    new = np.arange(len(classes))
+    while (new == np.arange(len(classes))).all():
+        for which in set(game.colour_classes):
+            new[classes == which] = rng.permutation(np.flatnonzero(classes == which))
+    return new
+
+
+def test_colours_of_different_classes_are_told_apart(game: Any, seen: np.ndarray) -> None:
+    if len(set(game.colour_classes)) == 1:
+        return
+    new = np.roll(np.arange(len(game.colours)), 3)
+    network = double(game, 1)
+    moved = np.stack([moved_observation(game, row, "colour", new) for row in seen])
+    assert np.abs(outputs(network, moved)[1] - outputs(network, seen)[1]).max() > 1e-3
+
+
 @pytest.mark.parametrize("axes", [("colour",), ("mandala",), ("colour", "mandala")], ids="+".join)
 @pytest.mark.parametrize("seed", range(3))
 def test_permuting_an_observation_permutes_the_logits_and_keeps_the_value(
@@ -54,7 +73,7 @@ def test_permuting_an_observation_permutes_the_logits_and_keeps_the_value(
     moved, to = seen, np.arange(len(game.actions))
     for axis in axes:
         length = game.layout.axis_lengths[axis]
-        new = np.roll(np.arange(length), 1) if axis == "mandala" else rng.permutation(length)
+        new = np.roll(np.arange(length), 1) if axis == "mandala" else mixed_colours(game, rng)
         assert (new != np.arange(length)).any()
         moved = np.stack([moved_observation(game, row, axis, new) for row in moved])
         to = moved_actions(game, axis, new)[to]
@@ -69,7 +88,7 @@ def test_permuting_an_observation_permutes_the_logits_and_keeps_the_value(
 
 @pytest.mark.parametrize("config", [NetworkConfig(1, 1, 0), NetworkConfig(3, 5, 1), NetworkConfig(8, 2, 4)], ids=str)
 def test_the_symmetry_holds_for_every_size(game: Any, seen: np.ndarray, config: NetworkConfig) -> None:
-    new = np.random.default_rng(0).permutation(len(game.colours))
+    new = mixed_colours(game, np.random.default_rng(0))
     network = double(game, 5, config)
     moved = np.stack([moved_observation(game, row, "colour", new) for row in seen])
     logits, values = outputs(network, seen)
