@@ -26,7 +26,7 @@ from mandala_env.games.flowers.state import (
 from mandala_env.games.flowers.tiles import flower_code, higher_half, lower_half
 
 _COLOUR, _BOTH, _FLOWER = ("colour",), ("mandala", "colour"), ("flower", "colour")
-_TABLE: list[Any] = [
+_TABLE: list[tuple[Any, ...]] = [
     ("hand", _COLOUR, CARDS_PER_COLOUR, "cards in my hand"),
     ("unseen", _COLOUR, CARDS_PER_COLOUR, "cards in the deck or in the part of the others' hands that nobody has seen"),
     ("discard", _COLOUR, CARDS_PER_COLOUR, "cards in the discard"),
@@ -40,7 +40,7 @@ _TABLE: list[Any] = [
     ("turns_left", (), DIGIT - 1, "turns until the game is ended, units"),
     ("half_of_rival", (), 1, "1 if half of the completer's cards are enough for a tile (two players)"),
 ]
-_SEAT: list[Any] = [
+_SEAT: list[tuple[Any, ...]] = [
     ("known", _COLOUR, CARDS_PER_COLOUR, "cards in {whose} hand that everybody has seen"),
     ("face_up", _BOTH, CARDS_PER_COLOUR, "{whose} cards face up in the mandala"),
     ("face_down", _BOTH, CARDS_PER_COLOUR, "{whose} cards face down in the mandala"),
@@ -51,7 +51,7 @@ _SEAT: list[Any] = [
     ("move", (), 1, "1 if the next decision is {whose} (after the end: if the last one was)"),
     ("completed", (), 1, "1 if the completion of the mandala that is being destroyed was {whose}"),
 ]
-_OTHER: list[Any] = [("hand_size", (), NUM_CARDS, "cards in {whose} hand"), *_SEAT]
+_OTHER: list[tuple[Any, ...]] = [("hand_size", (), NUM_CARDS, "cards in {whose} hand"), *_SEAT]
 
 
 def layout(num_players: int) -> Layout:
