@@ -88,18 +88,18 @@ def test_loading_does_not_draw_from_the_global_generators(folder: Path, game: An
     assert random_states() == before
 
 
-def test_the_same_game_with_other_rule_options_can_be_played(folder: Path) -> None:
-    other = load_game("mandala_v0", max_turns=50)
+def test_the_same_game_with_other_rule_options_can_be_played(folder: Path, game: Any) -> None:
+    other = load_game(game.id, max_turns=50)
     assert load_checkpoint(folder, other).config == SMALL
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"game": "chess_v0"}, ("chess_v0", "mandala_v0")),
-        ({"game": None}, ("None", "mandala_v0")),
+        ({"game": "chess_v0"}, ("chess_v0", "GAME")),
+        ({"game": None}, ("None", "GAME")),
         ({"format": 99}, ("99", "1")),
-        ({"fingerprint": "feedfeedfeedfeed"}, ("feedfeedfeedfeed", load_game("mandala_v0").fingerprint)),
+        ({"fingerprint": "feedfeedfeedfeed"}, ("feedfeedfeedfeed", "FINGERPRINT")),
         ({"network": {"shared": 8, "per_mandala": 4, "layers": 99}}, ("layers", "99", "64")),
         ({"network": {"shared": 8, "per_mandala": "4", "layers": 1}}, ("per_mandala", "'4'")),
         ({"network": {"shared": 8, "width": 4}}, ("width",)),
@@ -116,7 +116,8 @@ def test_a_config_that_does_not_fit_is_refused_with_both_sides(
 ) -> None:
     edit(folder, **change)
     message = refused(folder, game)
-    assert all(word in message for word in said), message
+    ours = {"GAME": game.id, "FINGERPRINT": game.fingerprint}
+    assert all(ours.get(word, word) in message for word in said), message
 
 
 def test_a_network_of_enormous_size_is_refused_before_memory_is_taken(
