@@ -5,8 +5,12 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mandala_env.registry import list_games, list_opponents, load_game
+
+if TYPE_CHECKING:
+    from mandala_env.core.game import Game
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -24,8 +28,29 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def add_game(parser: argparse.ArgumentParser) -> None:
-    """The option that says which game."""
+    """The options that say which game, and by which rules."""
     parser.add_argument("--game", default="mandala_v0", help=f"one of {', '.join(list_games())}")
+    parser.add_argument(
+        "--option",
+        nargs="+",
+        default=[],
+        metavar="NAME=VALUE",
+        help="rule options, such as num_players=3 max_turns=100",
+    )
+
+
+def game_of(given: argparse.Namespace) -> "Game":
+    """The game that the options ask for."""
+    options = {}
+    for text in given.option:
+        name, is_given, value = text.partition("=")
+        if not is_given:
+            raise ValueError(f"--option: expected NAME=VALUE, not {text!r}")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value  # a word
+    return load_game(given.game, **options)
 
 
 def positive(text: str) -> int:
@@ -57,7 +82,7 @@ def run_evaluate(given: argparse.Namespace) -> None:
     from mandala_env.arena.match import evaluate, table
 
     use_one_torch_thread()
-    matches = evaluate(given.player, given.against, game=given.game, games=given.games, seed=given.seed)
+    matches = evaluate(given.player, given.against, game=game_of(given), games=given.games, seed=given.seed)
     print(table(matches))
     if given.json:
         given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")
@@ -86,7 +111,7 @@ def run_bench(given: argparse.Namespace) -> None:
     """Measure and print."""
     from mandala_env.arena.bench import bench
 
-    for line in bench(given.game, given.seconds):
+    for line in bench(game_of(given), given.seconds):
         print(line, flush=True)
 
 
@@ -99,7 +124,7 @@ def add_docs(commands: argparse._SubParsersAction) -> None:
 
 def run_docs(given: argparse.Namespace) -> None:
     """Print the tables."""
-    game = load_game(given.game)
+    game = game_of(given)
     print(f"## Observation of {game.id}\n\n{game.layout.table()}\n\n## Actions\n\n{game.actions.table()}")
 
 
@@ -115,6 +140,6 @@ def run_warmup(given: argparse.Namespace) -> None:
     from mandala_env.core.jit import cache_folder
 
     for game_id in list_games():
-        warm_up(game_id)
+        warm_up(load_game(game_id))
         print(f"compiled {game_id}", file=sys.stderr)
     print(cache_folder())

@@ -11,21 +11,18 @@ import numpy as np
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import load_opponent
-from mandala_env.registry import load_game
 
 IMPORT = "import mandala_env, sys; print(int('torch' in sys.modules or 'stable_baselines3' in sys.modules))"
 FIRST_STEP = """
 from mandala_env import make_batch
-import numpy as np
-batch = make_batch({game!r}, 1, seed=0)
+batch = make_batch({game!r}, 1, 0, **{options!r})
 batch.step(batch.action_masks.argmax(axis=1))
 """
 
 
-def bench(game_id: str, seconds: int) -> Iterator[str]:
+def bench(game: Game, seconds: int) -> Iterator[str]:
     """Measure, and yield one line for each figure."""
-    game = load_game(game_id)
-    warm_up(game_id)
+    warm_up(game)
     for num_games in (1, 1024, 65536):
         rate = rate_of(random_play(game, num_games), seconds)
         yield f"random play, {num_games:>6,} games, 1 thread   {rate * num_games / 1e6:8.3f} million decisions/s"
@@ -36,19 +33,19 @@ def bench(game_id: str, seconds: int) -> Iterator[str]:
     rate = rate_of(lambda: heuristic.act(batch.observations, batch.action_masks), seconds)
     yield f"heuristic opponent                     {rate * 1024 / 1e6:8.3f} million decisions/s"
     for kind in ("raw_env", "env"):
-        play, count = aec_play(game_id, kind)
+        play, count = aec_play(game, kind)
         rate = rate_of(play, seconds) * count
         yield f"PettingZoo {kind + '(), agent_iter':<26}  {rate:8,.0f} steps/s"
     took, output = process_seconds(IMPORT)
+    first_step = FIRST_STEP.format(game=game.id, options=dict(game.options))
     is_loaded = "yes" if output == "1" else "no"
     yield f"import mandala_env                     {took:8.3f} s (torch or stable-baselines3 loaded: {is_loaded})"
-    yield f"whole process to the first step, warm  {process_seconds(FIRST_STEP.format(game=game_id))[0]:8.3f} s"
+    yield f"whole process to the first step, warm  {process_seconds(first_step)[0]:8.3f} s"
     yield f"  of which an empty Python             {process_seconds('pass')[0]:8.3f} s"
 
 
-def warm_up(game_id: str) -> None:
+def warm_up(game: Game) -> None:
     """Compile what the package compiles for a game."""
-    game = load_game(game_id)
     batch = Batch(game, 2, 0)
     batch.step_random()
     batch.step(batch.action_masks.argmax(axis=1))
@@ -60,7 +57,7 @@ def warm_up(game_id: str) -> None:
     game.apply(state, game.legal_actions(state)[0])
     game.scores(state), game.payoffs(state)
     game.imagine(game.observe(state, 0), 0)
-    play, _ = aec_play(game_id, "env", steps=4)
+    play, _ = aec_play(game, "env", steps=4)
     play()
 
 
@@ -72,11 +69,11 @@ def random_play(game: Game, num_games: int) -> Callable[[], object]:
     return batch.step_random
 
 
-def aec_play(game_id: str, kind: str, steps: int = 500) -> tuple[Callable[[], None], int]:
+def aec_play(game: Game, kind: str, steps: int = 500) -> tuple[Callable[[], None], int]:
     """The usual PettingZoo loop with sampling by the mask."""
     from importlib import import_module
 
-    env = getattr(import_module(f"mandala_env.{game_id}"), kind)()
+    env = getattr(import_module(f"mandala_env.{game.id}"), kind)(**game.options)
     rng = np.random.default_rng(0)
     seeds = iter(range(10**9))
 
