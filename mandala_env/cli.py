@@ -70,7 +70,7 @@ def add_evaluate(commands: argparse._SubParsersAction) -> None:
     specs = ", ".join(list_opponents())
     parser.add_argument("player", help=f"a checkpoint's folder or an opponent: {specs}")
     parser.add_argument("--against", nargs="+", default=["random", "heuristic"], metavar="OPPONENT")
-    parser.add_argument("--games", type=positive, default=2000, help="games against each opponent (default 2000)")
+    parser.add_argument("--games", type=positive, help="games against each opponent (default about 2000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     add_game(parser)
@@ -82,7 +82,9 @@ def run_evaluate(given: argparse.Namespace) -> None:
     from mandala_env.arena.match import evaluate, table
 
     use_one_torch_thread()
-    matches = evaluate(given.player, given.against, game=game_of(given), games=given.games, seed=given.seed)
+    game = game_of(given)
+    games = given.games or 2000 // game.num_players * game.num_players
+    matches = evaluate(given.player, given.against, game=game, games=games, seed=given.seed)
     print(table(matches))
     if given.json:
         given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")

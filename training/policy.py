@@ -27,7 +27,7 @@ class SymmetricPolicy(MaskableActorCriticPolicy):
         """Make the network in the place of the library's, and its optimiser."""
         self.network = PolicyValueNetwork(self.game, self.network_config)
         self.register_buffer("highest", torch.from_numpy(self.game.layout.highest), persistent=False)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=lr_schedule(1), eps=1e-5)
 
     def evaluate(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and values of observations scaled to [0, 1]."""

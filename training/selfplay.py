@@ -19,7 +19,7 @@ from torch import Tensor
 
 from mandala_env.core.actions import num_words
 from mandala_env.core.game import Game
-from mandala_env.policies.network import PolicyValueNetwork
+from mandala_env.policies.network import Matrices, PolicyValueNetwork
 from training.config import TrainConfig
 from training.league import League
 from training.loss import STATS, ppo_gradient
@@ -64,6 +64,10 @@ class SelfPlayPPO(MaskablePPO):
         # The library seeds the global generators of torch, numpy and random; ours only draws the first weights.
         with torch.random.fork_rng():
             super()._setup_model()
+        # One vector instead of many small tensors: a step of the optimiser is then one sweep.
+        self.parameters_in_one = self.network.share_storage()
+        rate = self.lr_schedule(1)
+        self.policy.optimizer = torch.optim.Adam([self.parameters_in_one], lr=rate, eps=1e-5, fused=True)
         config = self.config
         self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league.share)
         self.league = League(self.game, config.league, config.seed)
@@ -149,64 +153,65 @@ class SelfPlayPPO(MaskablePPO):
             order = self.shuffler.permutation(rows)
             num_minibatches = max(1, round(len(order) / ppo.minibatch_size))
             for part in np.array_split(order, num_minibatches):
-                stats += self._step({name: value[part] for name, value in data.items()})
+                stats += self._step(data, part)
                 num_seen += len(part)
             self._n_updates += 1
         self.update_seconds = perf_counter() - started
         self._log(stats / num_seen, returns.numpy())
 
-    def _step(self, minibatch: dict[str, Tensor]) -> np.ndarray:
-        """One optimiser step; returns the sums of STATS."""
-        advantages = minibatch["advantages"]
-        minibatch["advantages"] = (advantages - advantages.mean()) / (advantages.std(correction=0) + 1e-8)
-        matrices = {name: (weight, bias) for name, (weight, bias) in self.network.matrices().items()}
-        flat = [tensor for pair in matrices.values() for tensor in pair if tensor is not None]
-        shares = np.array_split(np.arange(len(advantages)), self.config.num_threads)
+    def _step(self, data: dict[str, Tensor], rows: np.ndarray) -> np.ndarray:
+        """One optimiser step for some rows of the data; returns the sums of STATS."""
+        advantages = data["advantages"][rows]
+        centre, spread = advantages.mean(), advantages.std(correction=0) + 1e-8
+        with torch.no_grad():
+            matrices = self.network.matrices(self.parameters_in_one)
         jobs = [
-            self._pool.submit(self._gradient_of, minibatch, matrices, int(s[0]), int(s[-1]) + 1)
-            for s in shares
-            if len(s)
+            self._pool.submit(self._gradient_of, data, share, 1 / len(rows), centre, spread, matrices)
+            for share in np.array_split(rows, self.config.num_threads)
+            if len(share)
         ]
         parts = [job.result() for job in jobs]
-        gradients = [torch.stack(tensors).sum(0) for tensors in zip(*(g for g, _ in parts), strict=True)]
-        stats = np.sum([s for _, s in parts], axis=0)
-        optimizer = self.policy.optimizer
-        optimizer.zero_grad()
-        torch.autograd.backward(flat, gradients)
-        norm = torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.max_grad_norm)
+        by_matrices, stats = (sum(terms[1:], start=terms[0]) for terms in zip(*parts, strict=True))
+        gradient = torch.zeros_like(self.parameters_in_one).index_add_(0, self.network.places, by_matrices)
+        norm = gradient.norm()
         if not (np.isfinite(stats).all() and torch.isfinite(norm)):
             raise TrainingDiverged(
                 f"iteration {self.iteration}, decision {self.num_timesteps}: the gradient's norm is {norm:g} and the "
                 f"sums of the losses are {dict(zip(STATS, stats.tolist(), strict=True))}"
             )
-        optimizer.step()
+        self.parameters_in_one.grad = gradient.mul_(torch.clamp(self.max_grad_norm / (norm + 1e-6), max=1))
+        self.policy.optimizer.step()
         return stats
 
     def _gradient_of(
-        self, minibatch: dict[str, Tensor], matrices: Any, start: int, stop: int
-    ) -> tuple[list[Tensor], np.ndarray]:
-        """The gradient of some rows' share of the loss by the network's matrices, and the sums of STATS."""
+        self,
+        data: dict[str, Tensor],
+        rows: np.ndarray,
+        scale: float,
+        centre: Tensor,
+        spread: Tensor,
+        matrices: Matrices,
+    ) -> tuple[Tensor, np.ndarray]:
+        """The gradient of scale * the rows' losses by all numbers of the network's matrices, and the sums of STATS."""
         leaves = {
             name: (weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
             for name, (weight, bias) in matrices.items()
         }
         flat = [tensor for pair in leaves.values() for tensor in pair if tensor is not None]
-        total = [torch.zeros_like(tensor) for tensor in flat]
-        stats = np.zeros(len(STATS))
-        scale = 1 / len(minibatch["actions"])
-        ent_coef = self._entropy_coef()
-        for first in range(start, stop, CHUNK):
-            part = {name: value[first : min(first + CHUNK, stop)] for name, value in minibatch.items()}
+        total, stats = torch.zeros(len(self.network.places)), np.zeros(len(STATS))
+        for first in range(0, len(rows), CHUNK):
+            part = {name: value[rows[first : first + CHUNK]] for name, value in data.items()}
+            advantages = (part["advantages"] - centre) / spread
             logits, values = self.network(part["observations"], leaves)
             to_logits, to_values = torch.empty_like(logits), torch.empty_like(values)
             ppo_gradient(
                 logits.detach().numpy(), values.detach().numpy(), part["words"].numpy().view(np.uint64),
-                part["actions"].numpy(), part["log_probs"].numpy(), part["advantages"].numpy(),
-                part["returns"].numpy(), self.config.ppo.clip_range, ent_coef, self.vf_coef, scale,
+                part["actions"].numpy(), part["log_probs"].numpy(), advantages.numpy(), part["returns"].numpy(),
+                self.config.ppo.clip_range, self._entropy_coef(), self.vf_coef, scale,
                 to_logits.numpy(), to_values.numpy(), stats,
             )  # fmt: skip
             gradients = torch.autograd.grad([logits, values], flat, [to_logits, to_values])
-            torch._foreach_add_(total, gradients)
+            total += torch.cat([gradient.flatten() for gradient in gradients])
         return total, stats
 
     def _entropy_coef(self) -> float:

@@ -191,7 +191,9 @@ def finish(
 ) -> list[Match]:
     """Evaluate the learner, write its checkpoint and print the summary."""
     player = NetworkOpponent(game, config.seed, model.network)
-    matches = evaluate(player, config.evaluation.against, game=game, games=FINAL_GAMES, seed=config.seed + 1)
+    matches = evaluate(
+        player, config.evaluation.against, game=game, games=whole_deals(FINAL_GAMES, game), seed=config.seed + 1
+    )
     matches = [replace(match, player=config.name) for match in matches]
     training = {
         "config": asdict(config),
@@ -214,6 +216,11 @@ def finish(
         print(f"checkpoint   {folder / 'checkpoint'}\nmetrics      {folder / 'progress.json'}")
         print(f"play against it: load_opponent('checkpoint:{folder / 'checkpoint'}')")
     return matches
+
+
+def whole_deals(games: int, game: Game) -> int:
+    """About so many games, such that every deal is played from every seat."""
+    return max(2, games // game.num_players) * game.num_players
 
 
 def model_card(config: TrainConfig, training: dict, matches: list[Match]) -> str:

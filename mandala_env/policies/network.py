@@ -74,22 +74,23 @@ class TiedLinear(nn.Module):
         self.shared_bias = nn.Parameter(torch.zeros(outputs[0])) if has_bias else None
         self.own_bias = nn.Parameter(torch.zeros(outputs[1])) if has_bias else None
 
-    def matrix(self) -> tuple[Tensor, Tensor | None]:
-        """The whole matrix (outputs, inputs) and bias that the tied parts make."""
-        m = self.mandalas
-        top = torch.cat([self.shared_to_shared, self.own_to_shared.repeat(1, m)], 1)
-        diagonal = torch.eye(m, dtype=self.own_to_own.dtype, device=self.own_to_own.device)
-        between = torch.kron(diagonal, self.own_to_own) + torch.kron(1 - diagonal, self.other_to_own)
-        bottom = torch.cat([self.shared_to_own.repeat(m, 1), between], 1)
-        weight = torch.cat([top, bottom], 0)
-        if self.shared_bias is None or self.own_bias is None:
-            return weight, None
-        return weight, torch.cat([self.shared_bias, self.own_bias.repeat(m)])
+    def places(self, first: int) -> tuple[Tensor, Tensor | None]:
+        """Where each number of the whole matrix (outputs, inputs) and bias stands among the parameters.
 
-    def forward(self, x: Tensor) -> Tensor:
-        """x (..., inputs) -> (..., outputs)."""
-        weight, bias = self.matrix()
-        return nn.functional.linear(x, weight, bias)
+        first is the place of this map's first parameter; the others follow in their order.
+        """
+        parts: dict[str, Tensor] = {}
+        for name, parameter in self.named_parameters():
+            parts[name] = torch.arange(first, first + parameter.numel()).view(parameter.shape)
+            first += parameter.numel()
+        own, other = parts["own_to_own"], parts["other_to_own"]
+        rows = [torch.cat([parts["shared_to_shared"], *[parts["own_to_shared"]] * self.mandalas], 1)]
+        for mandala in range(self.mandalas):
+            between = [own if column == mandala else other for column in range(self.mandalas)]
+            rows.append(torch.cat([parts["shared_to_own"], *between], 1))
+        if self.shared_bias is None:
+            return torch.cat(rows, 0), None
+        return torch.cat(rows, 0), torch.cat([parts["shared_bias"], *[parts["own_bias"]] * self.mandalas])
 
 
 def _weight(rows: int, columns: int, fan_in: int, gain: float) -> nn.Parameter:
@@ -191,6 +192,7 @@ class PolicyValueNetwork(nn.Module):
 
     global_order: Tensor
     action_order: Tensor
+    places: Tensor
 
     def __init__(self, game: Game, config: NetworkConfig | None = None) -> None:
         super().__init__()
@@ -218,11 +220,50 @@ class PolicyValueNetwork(nn.Module):
         self.maps["value_head"] = TiedLinear(width, (1, 0), m, gain=0.1)
         self.register_buffer("action_order", torch.from_numpy(order), persistent=False)
         self.register_buffer("global_order", self._global_order(), persistent=False)
+        self._register_places()
 
-    def matrices(self) -> Matrices:
-        """The whole matrices and biases that the tied parts make; they can be used for many batches."""
-        maps = cast(dict[str, TiedLinear], self.maps)
-        return {name: tied.matrix() for name, tied in maps.items()}
+    def _register_places(self) -> None:
+        """Note which parameter each number of all whole matrices and biases is."""
+        places: list[Tensor] = []
+        self.shapes: dict[str, tuple[torch.Size, torch.Size | None]] = {}
+        first = 0
+        for name, tied in cast(dict[str, TiedLinear], self.maps).items():
+            weight, bias = tied.places(first)
+            self.shapes[name] = weight.shape, None if bias is None else bias.shape
+            places += [part.flatten() for part in (weight, bias) if part is not None]
+            first += sum(parameter.numel() for parameter in tied.parameters())
+        self.register_buffer("places", torch.cat(places), persistent=False)
+
+    def matrices(self, parameters: Tensor | None = None) -> Matrices:
+        """The whole matrices and biases that the tied parts make; they can be used for many batches.
+
+        parameters  all parameters in one vector, as `flat_parameters` gives them
+        """
+        if parameters is None:
+            parameters = self.flat_parameters()
+        rest, whole = parameters.index_select(0, self.places), {}
+        for name, (weight_shape, bias_shape) in self.shapes.items():
+            weight, rest = rest[: weight_shape.numel()].view(weight_shape), rest[weight_shape.numel() :]
+            bias = None
+            if bias_shape is not None:
+                bias, rest = rest[: bias_shape.numel()], rest[bias_shape.numel() :]
+            whole[name] = (weight, bias)
+        return whole
+
+    def flat_parameters(self) -> Tensor:
+        """All parameters in one vector."""
+        return torch.cat([parameter.flatten() for parameter in self.parameters()])
+
+    def share_storage(self) -> nn.Parameter:
+        """Lay all parameters out in one vector and return it: from then on they are views of it, and change with it."""
+        flat = nn.Parameter(self.flat_parameters().detach())
+        for parameter, part in zip(self.parameters(), flat.detach().split(self.sizes()), strict=True):
+            parameter.data = part.view(parameter.shape)
+        return flat
+
+    def sizes(self) -> list[int]:
+        """How many numbers each parameter has."""
+        return [parameter.numel() for parameter in self.parameters()]
 
     def forward(self, observations: Tensor, matrices: Matrices | None = None) -> tuple[Tensor, Tensor]:
         """Logits and values; see the class."""

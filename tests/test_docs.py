@@ -1,0 +1,56 @@
+"""What the README shows is what happens."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mandala_env import load_game, load_opponent
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(len(PYTHON_BLOCKS)))
+def test_every_python_block_runs(number: int, tmp_path: Path) -> None:
+    code = PYTHON_BLOCKS[number].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
+    done = subprocess.run(
+        [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip(), "a block shows something"
+
+
+def test_the_picture_is_what_is_rendered() -> None:
+    game = load_game("mandala_v0")
+    player, state = load_opponent("heuristic"), game.deal(5)
+    for _ in range(25):
+        seat = game.player(state)
+        game.apply(state, int(player.act(game.observe(state, seat)[None], game.action_mask(state)[None])[0]))
+    assert f"```text\n{game.render(state, 0)}\n```" in README
+    legal = [game.actions.text(action) for action in game.legal_actions(state)]
+    for text in ("build 0 black", "grow 1 orange 2", "discard purple 1"):
+        assert text in legal and f"`{text}`" in README
+
+
+def test_the_rule_options_are_those_of_the_games() -> None:
+    for game_id, names in {
+        "mandala_v0": ("second_exhaustion", "max_turns"),
+        "flowers_v0": ("num_players", "tile_values", "two_player_rule", "max_turns"),
+    }.items():
+        assert set(load_game(game_id).options) == set(names)
+        assert all(f"| `{name}` |" in README for name in names)
+
+
+def test_the_commands_of_the_readme_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"^make (\w+)", README, re.MULTILINE)) <= targets
+    for preset in re.findall(r"configs/\S+?\.yaml", README):
+        assert (ROOT / preset).is_file()
