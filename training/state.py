@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from mandala_env.opponents.base import Opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
+from mandala_env.policies.checkpoint import write_bytes
 from training.league import Member, restore_snapshot
 from training.selfplay import SelfPlayPPO
 
@@ -58,9 +59,8 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
         ],
     }
     unfinished = path.with_name(f".{path.name}.unfinished")
-    save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, unfinished, {"state": json.dumps(header)})
-    with open(unfinished, "rb") as file:
-        os.fsync(file.fileno())
+    content = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {"state": json.dumps(header)})
+    write_bytes(unfinished, content)
     os.replace(unfinished, path)
 
 

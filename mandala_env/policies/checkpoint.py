@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save_file
+from safetensors.torch import load, save
 
 from mandala_env.core.game import Game
 from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, network_with
@@ -42,8 +42,7 @@ def save_checkpoint(
     unfinished.mkdir()
     try:
         weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
-        save_file(weights, unfinished / "model.safetensors")
-        sync(unfinished / "model.safetensors")
+        write_bytes(unfinished / "model.safetensors", save(weights))
         config = {
             "format": FORMAT,
             "game": game.id,
@@ -61,16 +60,15 @@ def save_checkpoint(
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text file and wait until it is on the disk."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file and wait until it is on the disk."""
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    with open(path, "wb") as file:
+        file.write(content)
         file.flush()
-        os.fsync(file.fileno())
-
-
-def sync(path: Path) -> None:
-    """Wait until a file is on the disk."""
-    with open(path, "rb") as file:
         os.fsync(file.fileno())
 
 

@@ -256,7 +256,7 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
         return call
 
     target, name, at = {
-        "weights": (checkpoint, "save_file", 1),
+        "weights": (checkpoint, "save", 1),
         "first text": (checkpoint, "write_text", 1),
         "last text": (checkpoint, "write_text", 3),
         "rename away": (os, "rename", 1),
