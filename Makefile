@@ -20,7 +20,7 @@ train: $(VENV)/.installed
 	$(BIN)/python -m training.train configs/mandala_v0/small.yaml --runs $(RUN)
 
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
