@@ -175,8 +175,9 @@ class Game:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when the observation or the actions change: what a network was trained on."""
-        text = "\n".join([self.layout.table(), *self.actions.texts])
+        """Changes when the observation or the actions change, what a network was trained on; not with their wording."""
+        blocks = [repr((b.name, b.axes, b.shape, b.highest, b.is_code)) for b in self.layout]
+        text = "\n".join([*blocks, *self.actions.texts])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,35 @@
+"""What is installed, and what is shipped with it."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from mandala_env import __version__, evaluate, list_games, load_game, load_opponent
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKPOINTS = sorted(path.parent for path in ROOT.glob("checkpoints/*/*/config.json"))
+
+
+def test_the_version_is_the_projects() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == __version__
+
+
+def test_the_types_are_announced() -> None:
+    assert (ROOT / "mandala_env" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("folder", CHECKPOINTS, ids=lambda folder: "-".join(folder.parts[-2:]))
+def test_a_shipped_checkpoint_plays_and_beats_random(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert config["game"] == folder.parent.name and config["game"] in list_games()
+    game = load_game(config["game"], **config["options"])
+    player = load_opponent(f"checkpoint:{folder}", game)
+    (match,) = evaluate(player, "random", game=game, games=30 * game.num_players)
+    assert match.interval[0] > 1 / game.num_players + 0.2
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 5_000_000
+
+
+def test_there_is_a_shipped_checkpoint_of_mandala() -> None:
+    assert ROOT / "checkpoints" / "mandala_v0" / "small" in CHECKPOINTS
