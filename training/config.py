@@ -65,7 +65,7 @@ class PPOConfig:
 class LeagueConfig:
     """Who else is played besides oneself.
 
-    share            part of the games in which one seat is a frozen member of the league
+    share            part of the games in which a frozen member of the league has some of the seats
     max_snapshots    how many past selves are kept; the one that is beaten most often makes room
     snapshot_every   iterations between two snapshots
     scripted         opponents that are members from the start

@@ -50,7 +50,8 @@ class Shard:
     """Some of the games, the league's seats in them, and their random streams.
 
     slots  the league's slot that plays in each game, or NOBODY; it changes only when a game ends
-    seats  the seat on which it plays
+    seats  the first seat on which it plays
+    num_seats  on how many seats it plays, in turn order from the first on; the learner plays the others
     """
 
     def __init__(self, game: Game, seeds: np.ndarray, share: float) -> None:
@@ -61,6 +62,7 @@ class Shard:
         self.rng = np.random.Generator(np.random.PCG64(int(seeds[0])))
         self.slots = np.full(len(seeds), NOBODY, np.int32)
         self.seats = np.zeros(len(seeds), np.int8)
+        self.num_seats = np.ones(len(seeds), np.int8)
         self.is_league_game = np.arange(len(seeds)) < round(share * len(seeds))
         self.results: list[tuple[int, float]] = []
         self.lengths: list[int] = []
@@ -80,7 +82,7 @@ class Shard:
             actions, log_probs = np.empty(len(batch), np.int64), np.empty(len(batch), np.float32)
             choose_legal(logits.numpy(), batch.action_masks, self.pickers, False, actions, log_probs)
             into["log_probs"][step] = log_probs
-            is_members = (self.slots != NOBODY) & (batch.players == self.seats)
+            is_members = (self.slots != NOBODY) & self._is_members_seat(batch.players, slice(None))
             into["is_learners"][step] = ~is_members
             self._let_members_act(league, np.flatnonzero(is_members), actions)
             into["actions"][step] = actions
@@ -94,6 +96,14 @@ class Shard:
         if len(games) and len(league):
             self.slots[games] = self.rng.choice(len(league), len(games), p=league.weights())
             self.seats[games] = self.rng.integers(self.game.num_players, size=len(games))
+            self.num_seats[games] = self.rng.integers(1, self.game.num_players, size=len(games))
+
+    def _is_members_seat(self, seats: np.ndarray, games: Any) -> np.ndarray:
+        """Do these seats, one or a row for each of the games, belong to the member that plays there?"""
+        first, count = self.seats[games], self.num_seats[games]
+        if seats.ndim == 2:
+            first, count = first[:, None], count[:, None]
+        return (seats - first) % self.game.num_players < count
 
     def _let_members_act(self, league: League, games: np.ndarray, actions: np.ndarray) -> None:
         for slot in np.unique(self.slots[games]):
@@ -106,9 +116,11 @@ class Shard:
         games = games[self.slots[games] != NOBODY]
         if len(games):
             shares = win_shares(payoffs[games])
-            member_shares = shares[np.arange(len(games)), self.seats[games]]
-            learner_shares = (1 - member_shares) / (self.game.num_players - 1)
-            self.results += zip(self.slots[games].tolist(), learner_shares.tolist(), strict=True)
+            is_members = self._is_members_seat(np.arange(self.game.num_players)[None], games)
+            members = (shares * is_members).sum(1) / is_members.sum(1)  # the win of an average seat of each side
+            learners = (shares * ~is_members).sum(1) / (~is_members).sum(1)
+            beaten = learners / (learners + members)
+            self.results += zip(self.slots[games].tolist(), beaten.tolist(), strict=True)
             self.slots[games] = NOBODY
 
     def _values_of_all_seats(self, network: PolicyValueNetwork, matrices: Matrices) -> np.ndarray:

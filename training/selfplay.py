@@ -62,7 +62,7 @@ class SelfPlayPPO(MaskablePPO):
 
     def _setup_model(self) -> None:
         # The library seeds the global generators of torch, numpy and random; ours only draws the first weights.
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             super()._setup_model()
         # One vector instead of many small tensors: a step of the optimiser is then one sweep.
         self.parameters_in_one = self.network.share_storage()

@@ -39,7 +39,8 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
     for index, shard in enumerate(model.shards):
         arrays[f"shard/{index}/states"] = np.frombuffer(shard.batch.states.tobytes(), np.uint8)
         arrays[f"shard/{index}/pickers"] = shard.pickers["generator"].copy()
-        arrays[f"shard/{index}/slots"], arrays[f"shard/{index}/seats"] = shard.slots, shard.seats
+        for name in ("slots", "seats", "num_seats"):
+            arrays[f"shard/{index}/{name}"] = getattr(shard, name)
     for slot, member in enumerate(model.league.members):
         if member.is_snapshot:
             assert isinstance(member.opponent, NetworkOpponent)
@@ -87,7 +88,8 @@ def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, 
         states = np.frombuffer(arrays[f"shard/{index}/states"].tobytes(), model.game.dtype)
         shard.batch.set_states(states)
         shard.pickers["generator"] = arrays[f"shard/{index}/pickers"]
-        shard.slots[:], shard.seats[:] = arrays[f"shard/{index}/slots"], arrays[f"shard/{index}/seats"]
+        for name in ("slots", "seats", "num_seats"):
+            getattr(shard, name)[:] = arrays[f"shard/{index}/{name}"]
         shard.rng.bit_generator.state = header["shards"][index]
     members = []
     for slot, entry in enumerate(header["league"]):
