@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mandala_env.registry import list_games, list_opponents, load_game
+from mandala_env.registry import list_games, list_opponents, list_variants, load_game
 
 if TYPE_CHECKING:
     from mandala_env.core.game import Game
@@ -81,7 +81,8 @@ def run_evaluate(given: argparse.Namespace) -> None:
     """Play, print the table, write the JSON."""
     from mandala_env.arena.match import evaluate, table
 
-    use_one_torch_thread()
+    if {given.player, *given.against} - {"random", "heuristic"}:
+        use_one_torch_thread()
     game = game_of(given)
     games = given.games or 2000 // game.num_players * game.num_players
     matches = evaluate(given.player, given.against, game=game, games=games, seed=given.seed)
@@ -132,7 +133,7 @@ def run_docs(given: argparse.Namespace) -> None:
 
 def add_warmup(commands: argparse._SubParsersAction) -> None:
     """`mandala warmup`."""
-    parser = commands.add_parser("warmup", help="compile everything now, so that the first use is fast (for images)")
+    parser = commands.add_parser("warmup", help="compile the games and opponents now, so that their first use is fast")
     parser.set_defaults(run=run_warmup)
 
 
@@ -142,6 +143,7 @@ def run_warmup(given: argparse.Namespace) -> None:
     from mandala_env.core.jit import cache_folder
 
     for game_id in list_games():
-        warm_up(load_game(game_id))
-        print(f"compiled {game_id}", file=sys.stderr)
+        for options in list_variants(game_id):
+            warm_up(load_game(game_id, **options))
+            print(f"compiled {game_id} {options or ''}", file=sys.stderr)
     print(cache_folder())

@@ -1,7 +1,6 @@
 """Names of games and opponents -> where they are made. Nothing is imported before it is asked for."""
 
 import inspect
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -35,15 +34,18 @@ def load_game(game_id: str, **options: Any) -> Any:
     if unknown := [name for name in options if name not in known]:
         raise ValueError(f"{game_id} has no option {', '.join(unknown)}; its options are {', '.join(known)}")
     defaults = {name: parameter.default for name, parameter in known.items()}
-    try:
-        return _make(make, tuple((defaults | options).items()))
-    except TypeError:  # an option that cannot be hashed cannot be right either; let the maker say what it expects
-        return make(**options)
+    key = game_id, repr(defaults | options)  # as text, because 400 equals 400.0 but is not always as good
+    if key not in _games:
+        _games[key] = make(**options)
+    return _games[key]
 
 
-@lru_cache(maxsize=64)
-def _make(make: Any, options: tuple) -> Any:
-    return make(**dict(options))
+_games: dict[tuple[str, str], Any] = {}
+
+
+def list_variants(game_id: str) -> list[dict[str, Any]]:
+    """Options that bring a game in each of its forms that is compiled by itself, such as 2, 3 and 4 players."""
+    return list(resolve(f"{GAMES[game_id].partition(':')[0]}:VARIANTS"))
 
 
 def resolve(location: str) -> Any:

@@ -76,7 +76,8 @@ class SelfPlayPPO(MaskablePPO):
         )
         self.shuffler = np.random.Generator(np.random.PCG64(config.seed))
         self.iteration = 0
-        self.collect_seconds = self.update_seconds = 0.0
+        self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
+        self.started = perf_counter()
         self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
 
     def set_random_seed(self, seed: int | None = None) -> None:
@@ -87,6 +88,10 @@ class SelfPlayPPO(MaskablePPO):
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         """The last iteration may go past the end; the schedules stay at their final values then."""
         self._current_progress_remaining = max(0.0, 1 - num_timesteps / total_timesteps)
+
+    def seconds(self) -> float:
+        """How long the run has taken so far, in all the processes that it took."""
+        return self.seconds_before + perf_counter() - self.started
 
     @property
     def network(self) -> PolicyValueNetwork:

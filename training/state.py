@@ -51,6 +51,7 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
         "config": config,
         "iteration": model.iteration,
         "num_timesteps": model.num_timesteps,
+        "seconds": model.seconds(),
         "num_updates": model._n_updates,
         "shuffler": model.shuffler.bit_generator.state,
         "shards": [shard.rng.bit_generator.state for shard in model.shards],
@@ -108,6 +109,7 @@ def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, 
     model.shuffler.bit_generator.state = header["shuffler"]
     model.iteration, model.num_timesteps = header["iteration"], header["num_timesteps"]
     model._n_updates = header["num_updates"]
+    model.seconds_before = header["seconds"]
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, arrays: dict[str, np.ndarray]) -> None:

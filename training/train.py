@@ -10,7 +10,6 @@ import sys
 from dataclasses import asdict, is_dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
@@ -127,22 +126,22 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
     model = SelfPlayPPO(game, config)
     if resume is not None:
         header, arrays = read_state(resume / "state.safetensors")
-        check_same_run(header["config"], asdict(config), resume)
+        check_same_run(header["config"], json.loads(json.dumps(asdict(config))), resume)
         restore_state(model, header, arrays)
         folder = resume
     else:
         folder = new_folder(runs, config.name)
-        write_text(folder / "config.yaml", yaml.safe_dump(asdict(config), sort_keys=False))
+    plain = json.loads(json.dumps(asdict(config)))  # YAML has no tuples
+    write_text(folder / "config.yaml", yaml.safe_dump(plain, sort_keys=False))
     model.set_logger(configure(str(folder), ["json", "tensorboard"] if resume is None else resumed_formats(folder)))
     callbacks: list[BaseCallback] = [Housekeeping(folder, config, quiet)]
     if not quiet:
         callbacks.append(ProgressBarCallback())
         print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
-    started = perf_counter()
     missing = config.total_decisions - model.num_timesteps
     if missing > 0:
         model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
-    finish(folder, config, game, model, perf_counter() - started, quiet)
+    finish(folder, config, game, model, model.seconds(), quiet)
     return folder
 
 

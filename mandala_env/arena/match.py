@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,15 +67,20 @@ def evaluate(
     seed             fixes the deals and everybody's random choices
     """
     game = load_game(game) if isinstance(game, str) else game
-    if not isinstance(games, int) or games < 2 * game.num_players or games % game.num_players:
+    if not isinstance(games, (int, np.integer)) or games < 2 * game.num_players or games % game.num_players:
         p = game.num_players
         raise ValueError(f"games must be a multiple of the {p} players, at least {2 * p}, not {games!r}")
-    rivals = [against] if isinstance(against, (str, Opponent)) else list(against)
+    rivals: list[Any] = list(against) if isinstance(against, (list, tuple)) else [against]
     return [play_match(game, player, rival, games, seed) for rival in rivals]
 
 
 def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int) -> Match:
     """Play one pairing; see `evaluate`."""
+    for side in (player, rival):
+        if not isinstance(side, (str, Opponent)):
+            raise ValueError(f"a player is an Opponent or its spec, not {side!r}")
+        if isinstance(side, Opponent) and side.game.fingerprint != game.fingerprint:
+            raise ValueError(f"an opponent made for {side.game.id} with {side.game.options} cannot play {game.id}")
     hero = load_opponent(player, game, seed) if isinstance(player, str) else player
     rival_player = hero if rival == player else rival  # one object for both: it is asked once, and answers alike
     if isinstance(rival_player, str):

@@ -1,5 +1,6 @@
 """N games at once: arrays in, arrays out. These are the only loops over games."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -50,6 +51,7 @@ class Batch:
         self._pickers["generator"] = ~self.states["generator"]
         self._words = np.zeros((self.num_games, num_words(len(game.actions))), np.uint64)
         self._pool: ThreadPoolExecutor | None = None
+        self._pool_process = 0
         self._records = plain_records(self.states)
         self._allocate()
         self._forget_results()
@@ -114,12 +116,18 @@ class Batch:
 
     def observe(self, player: int) -> np.ndarray:
         """What one seat knows in every game, whoever decides next, (N, F) int8."""
+        self.game.check_seat(player)
         observations = np.empty_like(self.observations)
         _observe_all(self._records, player, observations)
         return observations
 
     def set_states(self, states: np.ndarray) -> None:
-        """Put the games into N states of one's own."""
+        """Put the games into N states of one's own, none of which may be over."""
+        states = np.array(states)
+        if states.shape != (self.num_games,) or states.dtype != self.game.dtype:
+            raise ValueError(f"expected {self.num_games} states of {self.game.id}, not {states.dtype}{states.shape}")
+        if (over := _first_over(plain_records(states.view(np.recarray)))) >= 0:
+            raise ValueError(f"state {over} is over: there is nothing to decide in it")
         self.states[:] = states
         if self.copy:
             self._allocate()
@@ -130,8 +138,9 @@ class Batch:
         if self.num_threads == 1:
             kernel_(*arrays, 0, self.num_games)
             return
-        if self._pool is None:
+        if self._pool is None or self._pool_process != os.getpid():  # a forked process has the pool, not its threads
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
+            self._pool_process = os.getpid()
         cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
         parts = []
         for start, stop in pairwise(cuts):
@@ -194,6 +203,14 @@ def _show_all(
 def _observe_all(states: Any, player: int, observations: Any) -> None:
     for i in range(len(states)):
         encode(states[i], player, observations[i])
+
+
+@kernel
+def _first_over(states: Any) -> int:
+    for i in range(len(states)):
+        if is_over(states[i]):
+            return i
+    return -1
 
 
 @kernel

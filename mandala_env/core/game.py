@@ -145,16 +145,25 @@ class Game:
 
     def observe(self, state: State, player: int) -> np.ndarray:
         """All that a player knows, int8 of shape (F,), see `layout`."""
+        self.check_seat(player)
         obs = np.zeros(self.layout.size, np.int8)
         _encode(state, player, obs)
         return obs
 
     def imagine(self, obs: np.ndarray, seed: int | None = None) -> State:
         """A possible state behind an observation; its viewer is player 0 and the hidden cards are dealt by the seed."""
+        obs = np.asarray(obs)
+        if obs.shape != (self.layout.size,) or obs.dtype != np.int8:
+            raise ValueError(f"expected an int8 observation of shape {(self.layout.size,)}, not {obs.dtype}{obs.shape}")
         state = self.blank_states(1)[0]
         state.generator = spread_seeds(seed, 1)[0]
-        _imagine(np.ascontiguousarray(obs, np.int8), state)
+        _imagine(np.ascontiguousarray(obs), state)
         return state
+
+    def check_seat(self, player: Any) -> None:
+        """Raise ValueError unless this is a seat of the game."""
+        if not isinstance(player, (int, np.integer)) or not 0 <= player < self.num_players:
+            raise ValueError(f"player must be a seat from 0 to {self.num_players - 1}, not {player!r}")
 
     # --- for people -------------------------------------------------------------------------------------------
 
@@ -171,6 +180,8 @@ class Game:
 
     def render(self, state: State, viewer: int | None = None) -> str:
         """A picture of the state in text, as one seat sees it, or all of it for viewer None."""
+        if viewer is not None:
+            self.check_seat(viewer)
         return self.draw(self, state, viewer)
 
     @cached_property

@@ -41,6 +41,8 @@ class Opponent(ABC):
         observations, action_masks = np.asarray(observations), np.asarray(action_masks)
         if observations.dtype.kind not in "iu":
             raise ValueError(f"observations must be whole numbers, as a Batch gives them, not {observations.dtype}")
+        if observations.dtype != np.int8 and ((observations < 0) | (observations > 127)).any():
+            raise ValueError("observations must be counts from 0 to 127, as a Batch gives them")
         # Writeable, too: for read-only arrays everything would be compiled once more.
         observations = np.require(observations, np.int8, ["C", "A", "W"])
         action_masks = np.require(action_masks, np.bool_, ["C", "A", "W"])
@@ -89,6 +91,8 @@ def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None =
     seed  the opponent's own seed; None takes fresh entropy
     Raises ValueError that names what was expected when the spec does not fit.
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"an opponent's spec is a string such as 'heuristic' or 'checkpoint:PATH', not {spec!r}")
     game = load_game(game) if isinstance(game, str) else game
     name, _, rest = spec.partition(":")
     path, _ = split_options(spec)
@@ -97,7 +101,10 @@ def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None =
     if name not in OPPONENTS:
         raise ValueError(f"unknown opponent {spec!r}; expected {', '.join(OPPONENTS)}:PATH or a checkpoint's folder")
     arguments, options = split_options(rest)
-    make = resolve(OPPONENTS[name])
+    try:
+        make = resolve(OPPONENTS[name])
+    except ModuleNotFoundError as error:
+        raise ValueError(f"opponent {spec!r} needs {error.name}: pip install 'mandala-env[train]'") from None
     try:
         inspect.signature(make).bind(game, seed, *arguments, **options)
     except TypeError as error:

@@ -35,7 +35,7 @@ def train_and_keep(
 def assert_same_state(one: Path, other: Path) -> None:
     """Two runs are in the same state, byte for byte."""
     (header, arrays), (other_header, other_arrays) = read_state(one), read_state(other)
-    assert header == other_header
+    assert header | {"seconds": 0} == other_header | {"seconds": 0}
     assert arrays.keys() == other_arrays.keys()
     for name, array in arrays.items():
         assert array.tobytes() == other_arrays[name].tobytes(), name

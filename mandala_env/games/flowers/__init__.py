@@ -18,6 +18,7 @@ from mandala_env.games.flowers.tiles import DEFAULT_VALUES, Values, read_tile_va
 
 TWO_PLAYER_RULES = ("half_of_mandala", "half_of_rival")
 MOST_TURNS = 9999
+VARIANTS: list[dict[str, Any]] = [{"num_players": number} for number in PLAYER_COUNTS]  # see `registry.list_variants`
 
 
 def make(

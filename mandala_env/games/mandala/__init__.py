@@ -1,5 +1,7 @@
 """Mandala, the game for two players."""
 
+from typing import Any
+
 from mandala_env.core.dispatch import Rules
 from mandala_env.core.game import Game
 from mandala_env.games.mandala import rules
@@ -12,6 +14,7 @@ from mandala_env.games.mandala.state import AXES, COLOURS, NUM_PLAYERS, STATE
 
 SECOND_EXHAUSTION = ("reshuffle", "end")
 MOST_TURNS = 9999
+VARIANTS: list[dict[str, Any]] = [{}]  # see `registry.list_variants`
 
 
 def make(second_exhaustion: str = "reshuffle", max_turns: int = 400) -> Game:

@@ -17,6 +17,7 @@ from mandala_env.games.mandala.state import (
     NUM_PLAYERS,
     OVER,
     PHASES,
+    PLAY,
 )
 
 KEYS = (
@@ -81,7 +82,16 @@ def from_position_into(game: Game, position: dict, state: Any) -> None:
     read_claiming(reader, state)
     check_cards(state)
     check_hands_and_cups(state)
-    natural_end = state.exhaustions > 0 or (state.river_spaces > 0).all(axis=1).any()
+    is_river_full = bool((state.river_spaces > 0).all(axis=1).any())
+    natural_end = state.exhaustions > 0 or is_river_full
+    if state.phase == PLAY:
+        require(not is_river_full, "phase: a game with six colours in a river is over after that destruction")
+    if state.phase == OVER:
+        reason = "a river with six colours, an exhaustion or max_turns turns"
+        require(natural_end or state.turn >= state.max_turns, f"phase: a game that is over needs {reason}")
+    require(
+        state.deck.any() or state.exhaustions > 0, "exhaustions: the deck is empty, so it has run out at least once"
+    )
     state.adjudicated = state.phase == OVER and state.turn >= state.max_turns and not natural_end
 
 
