@@ -8,7 +8,7 @@ BIN = $(VENV)/bin
 RUN ?= runs
 export OMP_NUM_THREADS = 1
 
-.PHONY: train test lint types bench clean
+.PHONY: train test lint types warmup bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,8 +19,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 train: $(VENV)/.installed
 	$(BIN)/python -m training.train configs/mandala_v0/small.yaml --runs $(RUN)
 
-test: lint types
+test: $(VENV)/.installed
+	$(MAKE) --jobs 2 lint types warmup
 	$(BIN)/python -m pytest -n 2
+
+# What the tests would otherwise compile in each of their processes.
+warmup: $(VENV)/.installed
+	$(BIN)/mandala warmup
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

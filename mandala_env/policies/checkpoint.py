@@ -95,8 +95,8 @@ def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:
     for key, value in expected.items():
         if config.get(key) != value:
             made_for = f"it was made for {config.get('game')!r} with the options {config.get('options')!r}"
-            ours = f"{value!r} for {game.id} with {dict(game.options)}"
-            raise CheckpointError(f"{folder}: {key} is {config.get(key)!r}, expected {ours}; {made_for}")
+            needed = f"{value!r} for {game.id} with {dict(game.options)}"
+            raise CheckpointError(f"{folder}: {key} is {config.get(key)!r}, expected {needed}; {made_for}")
     try:
         size = NetworkConfig(**config["network"])
     except (TypeError, ValueError, KeyError) as error:
