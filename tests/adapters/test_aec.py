@@ -55,12 +55,14 @@ def test_pettingzoos_render_test_passes_for_text(module: Any) -> None:
 # --- making one ---------------------------------------------------------------------------------------------------
 
 
-def test_the_module_has_env_and_raw_env_and_no_parallel_env(module: Any) -> None:
+def test_the_module_has_env_and_raw_env_and_no_parallel_env(whole_module: Any) -> None:
+    module = whole_module
     assert set(module.__all__) == {"env", "raw_env"}
     assert not hasattr(module, "parallel_env")
 
 
-def test_the_metadata_say_what_the_game_is(module: Any) -> None:
+def test_the_metadata_say_what_the_game_is(whole_module: Any) -> None:
+    module = whole_module
     name = module.__name__.rpartition(".")[2]
     for env in (module.env(), module.raw_env(), module.raw_env):
         assert env.metadata == {"name": name, "render_modes": ["ansi"], "is_parallelizable": False, "render_fps": 1}

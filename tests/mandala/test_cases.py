@@ -518,3 +518,21 @@ def test_M46_the_cards_just_discarded_are_part_of_the_discard_when_the_deck_is_r
     assert size(after["deck"]) == 3 and after["discard"] == {}
     assert after["exhaustions"] == 1
     assert {colour for colour in ALL_COLOURS if colour in after["deck"]} <= {"red", "black"}
+
+
+# Positions that cannot be ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"phase": "over"}, "a game that is over needs"),
+        ({"deck": {}, "discard": "all"}, "the deck is empty"),
+    ],
+)
+def test_a_position_that_no_game_reaches_is_refused(changes: dict, message: str) -> None:
+    position = make(me=0, mountain0="YP", hand="R3 G")
+    if changes.get("discard") == "all":
+        changes = changes | {"discard": together(position["discard"], position["deck"])}
+    with pytest.raises(ValueError, match=message):
+        load_game("mandala_v0").from_position(position | changes)
