@@ -2,11 +2,8 @@
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,22 +138,12 @@ def add_warmup(commands: argparse._SubParsersAction) -> None:
 
 
 def run_warmup(given: argparse.Namespace) -> None:
-    """Compile the kernels of every form of every game, a process each, and say where they are kept."""
+    """Compile the kernels of every form of every game and say where they are kept."""
+    from mandala_env.arena.bench import warm_up
     from mandala_env.core.jit import cache_folder
 
-    def compile_one(variant: tuple[str, dict]) -> str:
-        subprocess.run([sys.executable, "-c", WARM_UP.format(*variant)], check=True)
-        return f"compiled {variant[0]} {variant[1] or ''}"
-
-    variants = [(game_id, options) for game_id in list_games() for options in list_variants(game_id)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for line in pool.map(compile_one, variants):
-            print(line, file=sys.stderr)
+    for game_id in list_games():
+        for options in list_variants(game_id):
+            warm_up(load_game(game_id, **options))
+            print(f"compiled {game_id} {options or ''}", file=sys.stderr)
     print(cache_folder())
-
-
-WARM_UP = """
-from mandala_env import load_game
-from mandala_env.arena.bench import warm_up
-warm_up(load_game({!r}, **{!r}))
-"""

@@ -108,9 +108,18 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):
 
 
 class _KernelCache(caching.FunctionCache):
+    """numba keeps all signatures of a function behind one index, and two processes that add to it at once can leave a
+    signature with the other one's machine code. Here every signature has files of its own."""
+
     _impl_class = _KernelCacheImpl
 
+    def _use_files_of(self, sig: Any) -> None:
+        name = f"{self._impl.filename_base}-{hashlib.sha256(str(sig).encode()).hexdigest()[:16]}"
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file = caching.IndexDataCacheFile(self._cache_path, name, stamp)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        self._use_files_of(sig)
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # a truncated or foreign file is a miss: compile again and replace it
@@ -119,5 +128,6 @@ class _KernelCache(caching.FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        self._use_files_of(sig)
         with contextlib.suppress(OSError):  # a full disk costs the next process a compilation, not this one its game
             super().save_overload(sig, data)
