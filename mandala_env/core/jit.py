@@ -18,10 +18,23 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
 from numba.core import caching
 
 PACKAGE = Path(__file__).resolve().parent.parent
 IS_COMPILED = not numba.config.DISABLE_JIT
+
+
+def _name_of_record(record: types.Record) -> tuple[str, tuple[str]]:
+    """What a record type is called in the names of compiled functions: by its fields.
+
+    numba counts the types of a process instead. Kernels that two processes compiled for different records and kept
+    would then hold different functions under one name, and a third process that loads both would mix them up.
+    """
+    return "Record", (hashlib.sha256(record.name.encode()).hexdigest()[:16],)
+
+
+types.Record.mangling_args = property(_name_of_record)
 
 
 def jit(function: Callable[..., Any]) -> Any:
