@@ -86,7 +86,7 @@ class Layout:
     def get(self, observations: np.ndarray, name: str) -> np.ndarray:
         """A view of one block, shape (..., *block.shape), of observations of shape (..., F)."""
         block = self[name]
-        return observations[..., block.start : block.stop].reshape(*observations.shape[:-1], *block.shape)
+        return observations[..., block.start : block.stop].reshape((*observations.shape[:-1], *block.shape))
 
     def unit(self, observations: np.ndarray) -> np.ndarray:
         """Observations scaled to [0, 1], float32; the form that PettingZoo, Gymnasium and RLlib get."""

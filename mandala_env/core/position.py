@@ -21,7 +21,7 @@ def pile_dict(colours: Sequence[str], pile: Any) -> dict[str, int]:
 class Reader:
     """One dict of a position that is being read; `path` is what messages call it."""
 
-    def __init__(self, source: Any, keys: Sequence[str], path: str = "") -> None:
+    def __init__(self, source: Any, keys: Sequence[str], path: str = "", optional: Sequence[str] = ()) -> None:
         self.path = path
         if not isinstance(source, dict):
             raise PositionError(
@@ -29,7 +29,7 @@ class Reader:
             )
         if missing := [key for key in keys if key not in source]:
             raise PositionError(f"{path or 'position'}: missing {', '.join(missing)}; the keys are {', '.join(keys)}")
-        if unknown := [str(key) for key in source if key not in keys]:
+        if unknown := [str(key) for key in source if key not in (*keys, *optional)]:
             raise PositionError(f"{path or 'position'}: unknown {', '.join(unknown)}; the keys are {', '.join(keys)}")
         self.source = source
 

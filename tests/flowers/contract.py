@@ -94,6 +94,7 @@ def public(state: Any, seat: int) -> dict[str, Any]:
         "phase": int(state.phase),
         "picking": int(state.picking),
         "completer": None if state.completer == NOBODY else (state.completer - seat) % len(seats),
+        "skipped": state.skipped[seats].tolist(),
         "final": int(state.final),
         "turns left": int(state.max_turns) - int(state.turn),
         "half of rival": int(state.half_of_rival),

@@ -255,6 +255,7 @@ def end_turn(position: Position, destroyed: int | None, active: int, tiles: dict
             tiles = {}
     assert not tiles, "No tiles are drawn here."
     position["turn"] += 1
+    position["skipped"] = []
     seats = [(active + step) % len(position["hands"]) for step in range(1, len(position["hands"]) + 1)]
     while not position["final"]:
         if position["turn"] == max_turns and seats:
@@ -267,7 +268,7 @@ def end_turn(position: Position, destroyed: int | None, active: int, tiles: dict
             return
         else:
             position["turn"] += 1
-            seats.pop(0)
+            position["skipped"] = sorted([*position["skipped"], seats.pop(0)])
 
 
 def final_destructions(position: Position, actor: int, reading: str) -> Iterator[Position]:

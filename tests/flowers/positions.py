@@ -100,6 +100,7 @@ def make(
     known: Any = (),
     picking: tuple[int, int | None] | None = None,
     final: bool = False,
+    skipped: Any = (),
     values: Any = ALL_VALUES,
 ) -> Position:
     """Set up a position; piles are named or counted, and all others lie in the deck.
@@ -124,6 +125,7 @@ def make(
         ],
         "final": final,
         "picking": None if picking is None else {"mandala": picking[0], "completer": picking[1]},
+        "skipped": list(skipped),
     }
 
 

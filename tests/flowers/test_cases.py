@@ -145,7 +145,36 @@ def test_F15_with_deck_and_discard_empty_the_draw_stops() -> None:
 
 def test_F16_a_player_whose_only_card_cannot_be_replaced_is_skipped_and_the_skipped_turn_counts() -> None:
     after = play(make(hands=["R2 O2", "Y1", 5], deck="", discard="", turn=3), "play 0 red 2")
-    assert (after["player"], after["turn"]) == (C, 5)
+    assert (after["player"], after["turn"], after["skipped"]) == (C, 5, [B])
+    assert play(after, "play 0 grey 1")["skipped"] == []
+
+
+def test_F16_whose_turn_was_skipped_is_seen_by_everybody_until_the_next_turn_is_over() -> None:
+    position = make(hands=[5, "Y1", "R15 O2"], me=C, deck="", discard="", skipped=[B])
+    game = load_game("flowers_v0", num_players=3)
+    state = game.from_position(position)
+    seen = [game.observe(state, seat) for seat in (A, B, C)]
+    assert [int(game.layout.get(obs, "my_skipped")) for obs in seen] == [0, 1, 0]
+    assert [game.layout.get(obs, "other_skipped").ravel().tolist() for obs in seen] == [[1, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "reason"),
+    [([A], "players just before player 2"), ([A, B], "player 0 had a legal play"), ([3], "skipped"), (1, "a list")],
+)
+def test_F16_a_position_cannot_have_skipped_those_who_could_play(skipped: Any, reason: str) -> None:
+    position = make(hands=[5, "Y1", "R15 O2"], me=C, deck="", discard="", skipped=skipped if skipped != 1 else [])
+    if skipped == 1:
+        position["skipped"] = 1
+    with pytest.raises(ValueError, match=reason):
+        load_game("flowers_v0", num_players=3).from_position(position)
+
+
+def test_F16_a_position_that_does_not_say_who_was_skipped_means_nobody() -> None:
+    position = make(hands=[5, 5])
+    del position["skipped"]
+    game = load_game("flowers_v0")
+    assert game.position(game.from_position(position))["skipped"] == []
 
 
 def test_F16_when_everybody_is_skipped_in_a_row_all_mandalas_are_destroyed_and_the_game_ends() -> None:

@@ -126,6 +126,7 @@ def public_part(position: dict, viewer: int) -> dict:
         "hand": position["hands"][viewer],
         "sizes": [sum(position["hands"][seat].values()) for seat in seats] + [sum(position["deck"].values())],
         **{key: [position[key][seat] for seat in seats] for key in ("known", "singles", "flowers")},
+        "skipped": sorted(turned[seat] for seat in position["skipped"]),
         "mandalas": [
             {
                 "tiles": part["tiles"],
@@ -200,7 +201,7 @@ def redeal(state: Any, viewer: int, chance: np.random.Generator) -> None:
 def turned_seats(game: Any, state: Any, by: int) -> Any:
     """The same game in which everybody has moved on by some seats."""
     other = game.copy(state)
-    for name in ("hands", "known", "face_up", "face_down", "singles", "flowers"):
+    for name in ("hands", "known", "face_up", "face_down", "singles", "flowers", "skipped"):
         other[name] = np.roll(state[name], by, axis=0)
     other.player = (state.player + by) % game.num_players
     if state.completer != NOBODY:

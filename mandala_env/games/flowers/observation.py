@@ -50,6 +50,7 @@ _SEAT: list[tuple[Any, ...]] = [
     ("marker", ("mandala",), 1, "1 if the claim marker is {whose}"),
     ("move", (), 1, "1 if the next decision is {whose} (after the end: if the last one was)"),
     ("completed", (), 1, "1 if the completion of the mandala that is being destroyed was {whose}"),
+    ("skipped", (), 1, "1 if {whose} turn was skipped just before this turn"),
 ]
 _OTHER: list[tuple[Any, ...]] = [("hand_size", (), NUM_CARDS, "cards in {whose} hand"), *_SEAT]
 
@@ -101,6 +102,7 @@ FLOWER_HIGH, OTHER_FLOWER_HIGH = _ONE["my_flower_high"].start, _ONE["other_flowe
 MARKER, OTHER_MARKER = _ONE["my_marker"].start, _ONE["other_marker"].start - OTHERS
 MOVE, OTHER_MOVE = _ONE["my_move"].start, _ONE["other_move"].start - OTHERS
 COMPLETED, OTHER_COMPLETED = _ONE["my_completed"].start, _ONE["other_completed"].start - OTHERS
+SKIPPED, OTHER_SKIPPED = _ONE["my_skipped"].start, _ONE["other_skipped"].start - OTHERS
 
 CELLS = NUM_MANDALAS * NUM_COLOURS
 FLOWER_CELLS = FLOWERS_PER_COLOUR * NUM_COLOURS
@@ -166,6 +168,7 @@ def write_cards(state: Any, player: int, seat: int, obs: Any) -> None:
             obs[face_down + cell] = state.face_down[player, mandala, colour]
     obs[of_seat(seat, num_players, MOVE, OTHER_MOVE, 1)] = state.player == player
     obs[of_seat(seat, num_players, COMPLETED, OTHER_COMPLETED, 1)] = state.completer == player
+    obs[of_seat(seat, num_players, SKIPPED, OTHER_SKIPPED, 1)] = state.skipped[player]
     if seat > 0:
         obs[of_seat(seat, num_players, 0, HAND_SIZE, 1)] = size(state.hands[player])
 
@@ -255,6 +258,7 @@ def read_cards(obs: Any, seat: int, state: Any) -> None:
         state.player = seat
     if obs[of_seat(seat, num_players, COMPLETED, OTHER_COMPLETED, 1)]:
         state.completer = seat
+    state.skipped[seat] = obs[of_seat(seat, num_players, SKIPPED, OTHER_SKIPPED, 1)]
 
 
 @jit

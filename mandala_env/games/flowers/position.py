@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.core.game import Game
-from mandala_env.core.position import PositionError, Reader, list_items, pile_dict, require
+from mandala_env.core.position import PositionError, Reader, list_items, pile_dict, require, whole
 from mandala_env.games.flowers.destruction import takers
 from mandala_env.games.flowers.rules import FLOWERS_TO_END, has_legal_play, has_third_flower
 from mandala_env.games.flowers.state import (
@@ -29,6 +29,7 @@ KEYS = (
     "game", "player", "phase", "turn", "deck", "discard", "hands", "known", "stacks", "mandalas", "singles", "flowers",
     "final", "picking",
 )  # fmt: skip
+OPTIONAL_KEYS = ("skipped",)
 COLOURS_OF = {"dark": COLOURS[:COLOURS_PER_KIND], "light": COLOURS[COLOURS_PER_KIND:]}
 
 
@@ -53,6 +54,7 @@ def to_position(game: Game, state: Any) -> dict:
         "flowers": [flowers(state.flowers[player]) for player in players],
         "final": bool(state.final),
         "picking": picking(state),
+        "skipped": np.flatnonzero(state.skipped).tolist(),
     }
 
 
@@ -114,7 +116,7 @@ def picking(state: Any) -> dict | None:
 
 def from_position_into(game: Game, position: dict, state: Any) -> None:
     """Write the position into a state that holds the options; raises PositionError, a ValueError."""
-    reader = Reader(position, KEYS)
+    reader = Reader(position, KEYS, optional=OPTIONAL_KEYS)
     reader.choice("game", [game.id])
     state.player = reader.whole("player", 0, game.num_players - 1)
     state.phase = reader.choice("phase", PHASES)
@@ -133,6 +135,7 @@ def from_position_into(game: Game, position: dict, state: Any) -> None:
     check_tiles(state)
     read_picking(game, reader, state)
     check_phase(state)
+    read_skipped(game, reader, state)
     state.adjudicated = state.phase == OVER and not state.final
 
 
@@ -223,6 +226,22 @@ def read_picking(game: Game, reader: Reader, state: Any) -> None:
     first, second = takers(state, state.picking, state.completer)
     require(first != second, "picking: nobody is asked to pick unless two players take a tile each")
     require(state.player == first, f"player: the holder of the marker picks, that is player {first}")
+
+
+def read_skipped(game: Game, reader: Reader, state: Any) -> None:
+    """Read whose turns were skipped just before this one; nobody's if the position does not say."""
+    seats = reader.value("skipped") if "skipped" in reader.source else []
+    require(isinstance(seats, (list, tuple)), f"skipped: expected a list of players, not {seats!r}")
+    for seat in seats:
+        state.skipped[whole(seat, 0, game.num_players - 1, "skipped")] = 1
+    if len(seats) and state.phase == PLAY:
+        last = [(state.player - 1 - turn) % game.num_players for turn in range(len(seats))]
+        require(
+            len(seats) < game.num_players and sorted(seats) == sorted(last),
+            f"skipped: expected the players just before player {state.player}, not {seats!r}",
+        )
+        could_play = [seat for seat in last if has_legal_play(state, seat)]
+        require(not could_play, f"skipped: player {could_play[0] if could_play else 0} had a legal play")
 
 
 # --- what must be true of a position --------------------------------------------------------------------------

@@ -46,6 +46,7 @@ def deal(state: Any) -> None:
     state.completer = NOBODY
     state.final = 0
     state.adjudicated = 0
+    state.skipped[:] = 0
     state.discard[:] = 0
     state.deck[:] = CARDS_PER_COLOUR
     state.hands[:] = 0
@@ -222,6 +223,7 @@ def finish_turn(state: Any, active: int) -> None:
     """The turn is over: the next player who can play is next; those who cannot are skipped, which counts as a turn."""
     num_players = len(state.hands)
     player = active
+    state.skipped[:] = 0
     for num_skipped in range(num_players + 1):
         state.turn += 1
         if num_skipped == num_players:  # Reading: everybody was skipped in a row
@@ -236,6 +238,7 @@ def finish_turn(state: Any, active: int) -> None:
         if has_legal_play(state, player):
             state.player = player
             return
+        state.skipped[player] = 1
 
 
 # --- End of the game and scoring ------------------------------------------------------------------------------

@@ -46,6 +46,7 @@ def state_dtype(num_players: int) -> np.dtype:
             ("final", np.int8),  # 1 from the moment on when the game ends and what is left is destroyed
             ("adjudicated", np.int8),  # 1 if max_turns ended the game
             ("tile_values", np.int8, (C, TILES_PER_COLOUR)),  # option: the value codes of all tiles, in rising order
+            ("skipped", np.int8, (p,)),  # 1 for the players whose turn was skipped just before this turn
             ("stacks", np.int8, (V, C)),  # tiles that are not drawn yet; row v - 1 counts those of value code v
             ("deck", np.int8, (C,)),
             ("discard", np.int8, (C,)),
@@ -65,6 +66,7 @@ def state_dtype(num_players: int) -> np.dtype:
 STATES = {num_players: state_dtype(num_players) for num_players in PLAYER_COUNTS}
 AXES = {
     "tile_values": ("colour", "tile"),
+    "skipped": ("player",),
     "stacks": ("value", "colour"),
     "deck": ("colour",),
     "discard": ("colour",),
