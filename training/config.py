@@ -66,22 +66,26 @@ class LeagueConfig:
     """Who else is played besides oneself.
 
     share            part of the games in which a frozen member of the league has some of the seats
-    max_snapshots    how many past selves are kept; the one that is beaten most often makes room
+    max_snapshots    how many past selves are kept; the one that is beaten most often makes room; 0: none are made
     snapshot_every   iterations between two snapshots
     scripted         opponents that are members from the start
+    alone            with more than two players: the part of these games in which the learner sits alone against the
+                     member; in the others the member has any number of seats
     """
 
     share: float = 0.2
     max_snapshots: int = 6
     snapshot_every: int = 20
     scripted: list[str] = field(default_factory=list)
+    alone: float = 0.0
 
     def __post_init__(self) -> None:
         _check(
             "league",
             share=(self.share, 0, 1),
-            max_snapshots=(self.max_snapshots, 1, 1000),
+            max_snapshots=(self.max_snapshots, 0, 1000),
             snapshot_every=(self.snapshot_every, 1, 10**6),
+            alone=(self.alone, 0, 1),
         )
 
 
@@ -113,6 +117,7 @@ class TrainConfig:
     total_decisions  when to stop: decisions of all seats together
     num_threads      threads that collect and update; each takes a fixed share, so results depend on their number
     save_every       iterations between two saves of the run's state
+    start_from       a checkpoint of the same game and network size whose weights are the first; empty: new weights
     """
 
     name: str = "run"
@@ -122,6 +127,7 @@ class TrainConfig:
     total_decisions: int = 15_000_000
     num_threads: int = 2
     save_every: int = 25
+    start_from: str = ""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     league: LeagueConfig = field(default_factory=LeagueConfig)

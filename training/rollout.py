@@ -12,6 +12,7 @@ from mandala_env.core.game import Game
 from mandala_env.core.rng import spread_seeds
 from mandala_env.policies.fused import choose_legal
 from mandala_env.policies.network import Matrices, PolicyValueNetwork
+from training.config import LeagueConfig
 from training.league import League
 from training.loss import advantages_of_seats
 
@@ -54,8 +55,8 @@ class Shard:
     num_seats  on how many seats it plays, in turn order from the first on; the learner plays the others
     """
 
-    def __init__(self, game: Game, seeds: np.ndarray, share: float) -> None:
-        self.game = game
+    def __init__(self, game: Game, seeds: np.ndarray, league: LeagueConfig) -> None:
+        self.game, self.alone = game, league.alone
         self.batch = Batch(game, len(seeds), seeds=seeds, copy=False)
         self.pickers = np.zeros(len(seeds), PICKER).view(np.recarray)
         self.pickers["generator"] = seeds[::-1] ^ np.uint64(0x5851F42D4C957F2D)
@@ -63,7 +64,7 @@ class Shard:
         self.slots = np.full(len(seeds), NOBODY, np.int32)
         self.seats = np.zeros(len(seeds), np.int8)
         self.num_seats = np.ones(len(seeds), np.int8)
-        self.is_league_game = np.arange(len(seeds)) < round(share * len(seeds))
+        self.is_league_game = np.arange(len(seeds)) < round(league.share * len(seeds))
         self.results: list[tuple[int, float]] = []
         self.lengths: list[int] = []
 
@@ -97,6 +98,8 @@ class Shard:
             self.slots[games] = self.rng.choice(len(league), len(games), p=league.weights())
             self.seats[games] = self.rng.integers(self.game.num_players, size=len(games))
             self.num_seats[games] = self.rng.integers(1, self.game.num_players, size=len(games))
+            if self.alone > 0:
+                self.num_seats[games[self.rng.random(len(games)) < self.alone]] = self.game.num_players - 1
 
     def _is_members_seat(self, seats: np.ndarray, games: Any) -> np.ndarray:
         """Do these seats, one or a row for each of the games, belong to the member that plays there?"""
@@ -133,10 +136,10 @@ class Shard:
         return np.stack([network(torch.from_numpy(view), matrices)[1].numpy() for view in views], axis=1)
 
 
-def make_shards(game: Game, num_games: int, num_threads: int, seed: int, share: float) -> list[Shard]:
+def make_shards(game: Game, num_games: int, num_threads: int, seed: int, league: LeagueConfig) -> list[Shard]:
     """Cut the games into one shard for each thread."""
     seeds = np.array_split(spread_seeds(seed, num_games), num_threads)
-    return [Shard(game, part, share) for part in seeds]
+    return [Shard(game, part, league) for part in seeds]
 
 
 def estimate_advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> Tensor:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from mandala_env.core.actions import num_words
 from mandala_env.core.game import Game
+from mandala_env.policies.checkpoint import load_checkpoint
 from mandala_env.policies.network import Matrices, PolicyValueNetwork
 from training.config import TrainConfig
 from training.league import League
@@ -64,12 +65,14 @@ class SelfPlayPPO(MaskablePPO):
         # The library seeds the global generators of torch, numpy and random; ours only draws the first weights.
         with torch.random.fork_rng(devices=[]):
             super()._setup_model()
+        if self.config.start_from:
+            self._start_from(self.config.start_from)
         # One vector instead of many small tensors: a step of the optimiser is then one sweep.
         self.parameters_in_one = self.network.share_storage()
         rate = self.lr_schedule(1)
         self.policy.optimizer = torch.optim.Adam([self.parameters_in_one], lr=rate, eps=1e-5, fused=True)
         config = self.config
-        self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league.share)
+        self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league)
         self.league = League(self.game, config.league, config.seed)
         self.decisions = Decisions(
             self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
@@ -79,6 +82,13 @@ class SelfPlayPPO(MaskablePPO):
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
         self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
+
+    def _start_from(self, folder: str) -> None:
+        """Take the first weights from a checkpoint."""
+        first = load_checkpoint(folder, self.game)
+        if first.config != self.network.config:
+            raise ValueError(f"start_from: {folder} has a network of {first.config}, not {self.network.config}")
+        self.network.load_state_dict(first.state_dict())
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """Seed torch for the first weights; numpy's and Python's global generators are left alone."""
@@ -130,7 +140,8 @@ class SelfPlayPPO(MaskablePPO):
         return True
 
     def _grow_league(self) -> None:
-        if self.config.league.share > 0 and self.iteration % self.config.league.snapshot_every == 0:
+        settings = self.config.league
+        if settings.share > 0 and settings.max_snapshots > 0 and self.iteration % settings.snapshot_every == 0:
             slots_in_play = set(np.concatenate([shard.slots for shard in self.shards]).tolist())
             self.league.add_snapshot(self.network, f"self-{self.iteration}", slots_in_play)
 

@@ -9,7 +9,8 @@ import pytest
 
 from mandala_env import evaluate, load_game, load_opponent
 from tests.training.tiny import make_model, tiny
-from training.config import EvaluationConfig
+from training.config import EvaluationConfig, LeagueConfig
+from training.rollout import NOBODY
 from training.train import train
 
 
@@ -49,3 +50,13 @@ def test_with_three_players_every_seat_gets_its_own_result() -> None:
         members = ~d.is_learners
         seats |= set(d.players[members].tolist())
     assert num_ends > 5 and seats == {0, 1, 2}
+
+
+def test_a_learner_that_sits_alone_has_one_seat_and_a_member_all_others() -> None:
+    game = load_game("flowers_v0", num_players=4)
+    league = LeagueConfig(share=1.0, max_snapshots=0, scripted=["random"], alone=1.0)
+    model = make_model(game, tiny(40, game="flowers_v0", options={"num_players": 4}, league=league))
+    for _ in range(6):
+        model.learn(1, reset_num_timesteps=False)
+        assert all((shard.num_seats[shard.slots != NOBODY] == 3).all() for shard in model.shards)
+    assert [member.name for member in model.league.members] == ["random"]

@@ -46,7 +46,7 @@ def scripted_league(game: Any, *specs: str, share: float = 0.0) -> League:
 def against_heuristic(game: Any, network: PolicyValueNetwork) -> Decisions:
     """Every game has one seat of the heuristic."""
     torch.set_num_threads(1)
-    shards = make_shards(game, 20, 1, SEED, share=1.0)
+    shards = make_shards(game, 20, 1, SEED, LeagueConfig(share=1.0))
     return collect(game, network, scripted_league(game, "heuristic", share=1.0), shards, 150)
 
 
@@ -54,7 +54,7 @@ def against_heuristic(game: Any, network: PolicyValueNetwork) -> Decisions:
 def self_play(game: Any, network: PolicyValueNetwork) -> Decisions:
     """Games against oneself."""
     torch.set_num_threads(1)
-    return collect(game, network, scripted_league(game), make_shards(game, 12, 1, SEED, share=0.0), 200)
+    return collect(game, network, scripted_league(game), make_shards(game, 12, 1, SEED, LeagueConfig(share=0.0)), 200)
 
 
 def games_of(d: Decisions) -> list[tuple[int, int, int]]:
@@ -124,7 +124,7 @@ def test_with_nothing_discounted_every_decision_returns_the_payoff_of_its_own_se
 
 
 def test_games_that_go_on_are_valued_by_the_network(game: Any, network: PolicyValueNetwork) -> None:
-    shards = make_shards(game, 10, 1, SEED, share=0.0)
+    shards = make_shards(game, 10, 1, SEED, LeagueConfig(share=0.0))
     d = collect(game, network, scripted_league(game), shards, 3)
     assert not d.ended.any()
     batch = shards[0].batch
@@ -157,7 +157,13 @@ def test_a_league_game_has_one_member_on_one_seat_who_plays_as_it_would(
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_the_share_of_league_games_is_what_was_asked_for(game: Any, network: PolicyValueNetwork, share: float) -> None:
-    d = collect(game, network, scripted_league(game, "random", share=share), make_shards(game, 16, 2, SEED, share), 40)
+    d = collect(
+        game,
+        network,
+        scripted_league(game, "random", share=share),
+        make_shards(game, 16, 2, SEED, LeagueConfig(share=share)),
+        40,
+    )
     has_member = (~d.is_learners).any(axis=0)
     assert has_member.sum() == round(share * 16)
 
@@ -166,7 +172,7 @@ def test_a_slot_changes_only_when_its_game_ends_and_results_go_to_its_member(
     game: Any, network: PolicyValueNetwork
 ) -> None:
     league = scripted_league(game, "random", "heuristic", "random")
-    (shard,) = make_shards(game, 30, 1, SEED, share=1.0)
+    (shard,) = make_shards(game, 30, 1, SEED, LeagueConfig(share=1.0))
     collect(game, network, league, [shard], 1)
     met: list[set[tuple[int, int]]] = [set() for _ in range(30)]
     results = 0
@@ -190,7 +196,7 @@ def test_a_member_that_makes_room_finishes_its_games_and_begins_no_other(
 ) -> None:
     league = League(game, LeagueConfig(share=1.0, max_snapshots=1), SEED)
     league.add_snapshot(network, "old")
-    (shard,) = make_shards(game, 12, 1, SEED, share=1.0)
+    (shard,) = make_shards(game, 12, 1, SEED, LeagueConfig(share=1.0))
     collect(game, network, league, [shard], 4)
     league.add_snapshot(make_network(game, 9, gain=3.0), "new", set(shard.slots.tolist()))
     old, new = (member.opponent for member in league.members)
@@ -204,6 +210,6 @@ def test_a_member_that_makes_room_finishes_its_games_and_begins_no_other(
 
 
 def test_games_do_not_depend_on_how_they_are_cut_into_shards(game: Any, network: PolicyValueNetwork) -> None:
-    whole = collect(game, network, scripted_league(game), make_shards(game, 7, 1, SEED, 0.0), 1)
-    cut = collect(game, network, scripted_league(game), make_shards(game, 7, 3, SEED, 0.0), 1)
+    whole = collect(game, network, scripted_league(game), make_shards(game, 7, 1, SEED, LeagueConfig(share=0.0)), 1)
+    cut = collect(game, network, scripted_league(game), make_shards(game, 7, 3, SEED, LeagueConfig(share=0.0)), 1)
     np.testing.assert_array_equal(whole.observations, cut.observations)
