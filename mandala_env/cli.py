@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command; wrong input ends with one line on stderr and exit status 2."""
     parser = argparse.ArgumentParser(prog="mandala", description=(__doc__ or "").strip())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (add_evaluate, add_bench, add_docs, add_warmup):
+    for add in (add_evaluate, add_ladder, add_puzzles, add_report, add_bench, add_docs, add_warmup):
         add(commands)
     given = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], None] = given.run
@@ -84,11 +84,86 @@ def run_evaluate(given: argparse.Namespace) -> None:
     if {given.player, *given.against} - {"random", "heuristic"}:
         use_one_torch_thread()
     game = game_of(given)
-    games = given.games or 2000 // game.num_players * game.num_players
+    games = given.games or whole_deals(2000, game)
     matches = evaluate(given.player, given.against, game=game, games=games, seed=given.seed)
     print(table(matches))
     if given.json:
         given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")
+
+
+def add_ladder(commands: argparse._SubParsersAction) -> None:
+    """`mandala ladder PLAYER PLAYER ...`."""
+    parser = commands.add_parser("ladder", help="rate players: everybody meets everybody on the same deals")
+    parser.add_argument("players", nargs="+", metavar="PLAYER", help="an opponent's spec, or NAME=SPEC to name it")
+    parser.add_argument("--games", type=positive, help="games of each match (default about 1000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=positive, default=1, help="processes that play; results do not depend on it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with pictures there too")
+    add_game(parser)
+    parser.set_defaults(run=run_ladder)
+
+
+def run_ladder(given: argparse.Namespace) -> None:
+    """Play, print the tables, write the files."""
+    from mandala_env.arena.ladder import play_ladder, table
+    from mandala_env.arena.match import Match
+    from mandala_env.arena.report import ladder_page
+
+    def report(match: Match) -> None:
+        print(f"{match.player} against {match.against}: {match.score:.1%}", file=sys.stderr, flush=True)
+
+    use_one_torch_thread()
+    game = game_of(given)
+    games = given.games or whole_deals(1000, game)
+    ladder = play_ladder(game, given.players, games, given.seed, given.workers, use_one_torch_thread, report)
+    print(table(ladder))
+    if given.json:
+        given.json.write_text(json.dumps(ladder.to_dict(), indent=2) + "\n", encoding="utf-8")
+    if given.html:
+        given.html.write_text(ladder_page(ladder), encoding="utf-8")
+
+
+def whole_deals(games: int, game: "Game") -> int:
+    """About so many games, such that every deal is played from every seat."""
+    return games // game.num_players * game.num_players
+
+
+def add_puzzles(commands: argparse._SubParsersAction) -> None:
+    """`mandala puzzles PLAYER ...`."""
+    parser = commands.add_parser("puzzles", help="which player finds the right move of which small position")
+    parser.add_argument("players", nargs="+", metavar="PLAYER", help="an opponent's spec, or NAME=SPEC to name it")
+    parser.add_argument("--game", default="mandala_v0", help=f"one of {', '.join(list_games())}")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.set_defaults(run=run_puzzles)
+
+
+def run_puzzles(given: argparse.Namespace) -> None:
+    """Ask every player and print who passes what."""
+    from mandala_env.arena.ladder import read_entrants
+    from mandala_env.arena.puzzles import load_puzzles, solve, table
+
+    use_one_torch_thread()
+    entrants, puzzles = read_entrants(given.players), load_puzzles(given.game)
+    moves = {entrant.name: solve(puzzles, entrant.spec, given.seed) for entrant in entrants}
+    print(table(puzzles, moves))
+
+
+def add_report(commands: argparse._SubParsersAction) -> None:
+    """`mandala report RUN`."""
+    parser = commands.add_parser("report", help="write a training run's curves as one HTML page")
+    parser.add_argument("run_folder", type=Path, metavar="RUN", help="the folder that training.train made")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="where to (default RUN/report.html)")
+    parser.add_argument("--games", type=int, default=400, help="of each match that its checkpoint plays; 0 plays none")
+    parser.set_defaults(run=run_report)
+
+
+def run_report(given: argparse.Namespace) -> None:
+    """Write the page and say where it is."""
+    from mandala_env.arena.run_report import write_run_page
+
+    use_one_torch_thread()
+    print(write_run_page(given.run_folder, given.html, given.games))
 
 
 def use_one_torch_thread() -> None:

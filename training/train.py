@@ -1,7 +1,8 @@
 """Train a player: `python -m training.train CONFIG.yaml [--resume RUN] [--ppo.learning_rate 3e-4 ...]`.
 
 A run's folder holds the resolved config, metrics as JSON lines and for TensorBoard, the last state and, at the end, the
-checkpoint: runs/NAME/{config.yaml, progress.json, events.*, state.safetensors, checkpoint/}.
+checkpoint and a page with the curves: runs/NAME/{config.yaml, progress.json, events.*, state.safetensors, checkpoint/,
+report.html}.
 """
 
 import json
@@ -20,6 +21,7 @@ from stable_baselines3.common.logger import configure
 from tqdm import tqdm
 
 from mandala_env.arena.match import Match, evaluate, table
+from mandala_env.arena.run_report import write_run_page
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
@@ -63,6 +65,7 @@ class Housekeeping(BaseCallback):
         if iteration % self.config.evaluation.every == 0 and not is_last:
             self.measure(model)
         self.logger.record("time/iteration", iteration)
+        self.logger.record("time/decisions", model.num_timesteps)
         self.logger.dump(model.num_timesteps)
         if iteration % self.config.save_every == 0 or is_last:
             save_state(self.folder / "state.safetensors", model, asdict(self.config))
@@ -188,7 +191,7 @@ def check_same_run(saved: dict, given: dict, folder: Path) -> None:
 def finish(
     folder: Path, config: TrainConfig, game: Game, model: SelfPlayPPO, seconds: float, quiet: bool
 ) -> list[Match]:
-    """Evaluate the learner, write its checkpoint and print the summary."""
+    """Evaluate the learner, write its checkpoint and the run's page, and print the summary."""
     player = NetworkOpponent(game, config.seed, model.network)
     matches = evaluate(
         player, config.evaluation.against, game=game, games=whole_deals(FINAL_GAMES, game), seed=config.seed + 1
@@ -209,10 +212,11 @@ def finish(
         metrics={"evaluation": [match.to_dict() for match in matches]},
         card=model_card(config, training, matches),
     )
+    report = write_run_page(folder)
     if not quiet:
         per_second = f", {model.num_timesteps / seconds:,.0f} a second" if seconds > 1 else ""
         print(f"\n{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes{per_second}\n\n{table(matches)}\n")
-        print(f"checkpoint   {folder / 'checkpoint'}\nmetrics      {folder / 'progress.json'}")
+        print(f"checkpoint   {folder / 'checkpoint'}\nmetrics      {folder / 'progress.json'}\nreport       {report}")
         print(f"play against it: load_opponent('checkpoint:{folder / 'checkpoint'}')")
     return matches
 

@@ -1,7 +1,7 @@
 """Matches on paired deals: every deal is played once from each seat, and intervals are taken over deals."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ class Match:
     interval  95% interval of the score, over deals
     by_seat   the tally from each seat; in_total their sum
     points, rival_points, turns   means over the games
+    deal_scores  (deals,) the mean share of the win in the games of each deal
     """
 
     game: str
@@ -46,10 +47,15 @@ class Match:
     points: float
     rival_points: float
     turns: float
+    deal_scores: np.ndarray = field(repr=False, compare=False)
 
     def to_dict(self) -> dict:
-        """The result as plain data for JSON."""
-        return asdict(self)
+        """The result as plain data for JSON, without the single deals."""
+        return {name: value for name, value in asdict(self).items() if name != "deal_scores"}
+
+    def between(self, player: str, against: str) -> "Match":
+        """The same result with other names of the players."""
+        return replace(self, player=player, against=against)
 
 
 def evaluate(
@@ -67,11 +73,16 @@ def evaluate(
     seed             fixes the deals and everybody's random choices
     """
     game = load_game(game) if isinstance(game, str) else game
-    if not isinstance(games, (int, np.integer)) or games < 2 * game.num_players or games % game.num_players:
-        p = game.num_players
-        raise ValueError(f"games must be a multiple of the {p} players, at least {2 * p}, not {games!r}")
+    check_games(games, game)
     rivals: list[Any] = list(against) if isinstance(against, (list, tuple)) else [against]
     return [play_match(game, player, rival, games, seed) for rival in rivals]
+
+
+def check_games(games: int, game: Game) -> None:
+    """Raise ValueError unless so many games are whole deals, two or more."""
+    p = game.num_players
+    if not isinstance(games, (int, np.integer)) or games < 2 * p or games % p:
+        raise ValueError(f"games must be a multiple of the {p} players, at least {2 * p}, not {games!r}")
 
 
 def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int) -> Match:
@@ -91,7 +102,7 @@ def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games:
     seeds = np.repeat(spread_seeds(seed, num_deals), game.num_players)
     payoffs, points, turns = play_to_the_end(game, hero, rival_player, seats, seeds)
     rows = np.arange(games)
-    shares = win_shares(payoffs)[rows, seats]
+    shares = win_shares(payoffs)[rows, seats].reshape(num_deals, game.num_players)
     by_seat = tuple(tally(payoffs[seats == seat], seat) for seat in range(game.num_players))
     own = points[rows, seats]
     return Match(
@@ -101,12 +112,13 @@ def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games:
         games=games,
         seed=seed,
         score=float(shares.mean()),
-        interval=interval(shares.reshape(num_deals, game.num_players)),
+        interval=interval(shares),
         in_total=Tally(*(sum(getattr(t, name) for t in by_seat) for name in ("wins", "draws", "losses"))),
         by_seat=by_seat,
         points=float(own.mean()),
         rival_points=float((points.sum(axis=1) - own).mean() / (game.num_players - 1)),
         turns=float(turns.mean()),
+        deal_scores=shares.mean(axis=1),
     )
 
 

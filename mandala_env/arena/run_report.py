@@ -1,0 +1,212 @@
+"""The page of a training run: its curves and, once it has a checkpoint, how that plays."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mandala_env.arena.figures import Line, history_map, line_chart, stacked_columns
+from mandala_env.arena.ladder import play_ladder
+from mandala_env.arena.mix import action_mix
+from mandala_env.arena.report import game_words, html_table, ladder_parts, page, paragraph
+from mandala_env.opponents.base import load_opponent
+from mandala_env.registry import load_game
+
+Row = dict[str, Any]
+GAMES = 400  # of each match of the page's ladder, and of the count of actions
+COLUMNS = 160  # of the history of the league
+CURVES = {
+    "train/entropy": "Entropy of the policy (nats)",
+    "train/value_loss": "Value loss",
+    "train/explained_variance": "Explained variance of the values",
+    "time/decisions_per_second": "Decisions per second",
+    "train/approx_kl": "KL divergence of an update",
+    "rollout/turns": "Turns of a game",
+}
+
+
+def write_run_page(run: Path, to: Path | None = None, games: int = GAMES) -> Path:
+    """Write RUN/report.html, or where it is told to; returns where.
+
+    games  of each match of the ladder that the run's checkpoint plays for the page; 0 plays none
+    Raises ValueError if the folder is not that of a run.
+    """
+    rows = read_progress(run)
+    parts = [*curves(rows), *league(rows)]
+    game = ""
+    if (run / "checkpoint" / "config.json").is_file():
+        config = json.loads((run / "checkpoint" / "config.json").read_text(encoding="utf-8"))
+        game = f" ({game_words(config['game'], config['options'])})"
+        parts += [*scores(run), *(play(run, config, games) if games else [])]
+    else:
+        parts.append(paragraph("The run has no checkpoint yet: how it plays is not shown."))
+    if (run / "config.yaml").is_file():
+        config_text = (run / "config.yaml").read_text(encoding="utf-8")
+        parts += ["<h2>Config</h2>", f"<pre>{config_text.replace('&', '&amp;').replace('<', '&lt;')}</pre>"]
+    to = to or run / "report.html"
+    to.write_text(page(f"Training run {run.resolve().name}{game}", [summary(rows), *parts]), encoding="utf-8")
+    return to
+
+
+# --- reading --------------------------------------------------------------------------------------------------
+
+
+def read_progress(run: Path) -> list[Row]:
+    """The metrics of a run's iterations, one dict each; what a resumed run did again replaces what it did first."""
+    rows: list[Row] = []
+    for path in progress_files(run):
+        part = read_lines(path)
+        first = part[0]["time/iteration"] if part else np.inf
+        rows = [row for row in rows if row["time/iteration"] < first] + part
+    if not rows:
+        raise ValueError(f"{run}: expected the folder of a training run with a progress.json that has a line or more")
+    return rows
+
+
+def progress_files(run: Path) -> list[Path]:
+    """progress-1.json, progress-2.json, ..., what a resumed run had written before, and progress.json."""
+    numbered = {
+        int(found[1]): path for path in run.glob("progress-*.json") if (found := re.match(r".*-(\d+)$", path.stem))
+    }
+    return [*(numbered[number] for number in sorted(numbered)), *run.glob("progress.json")]
+
+
+def read_lines(path: Path) -> list[Row]:
+    """The lines of one file; a last line that is cut off, as a killed run leaves it, is passed over."""
+    rows, lines = [], path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            if number == len(lines):
+                break
+            raise ValueError(f"{path}: line {number} is not a JSON object") from None
+        if not isinstance(row, dict) or not isinstance(row.get("time/iteration"), (int, float)):
+            raise ValueError(f"{path}: line {number} is not the metrics of an iteration, with a time/iteration")
+        rows.append(row)
+    return rows
+
+
+# --- curves ---------------------------------------------------------------------------------------------------
+
+
+def x_axis(rows: Sequence[Row]) -> tuple[list[float], str]:
+    """Decisions if the run noted them, otherwise iterations."""
+    if all("time/decisions" in row for row in rows):
+        return [row["time/decisions"] for row in rows], "decisions"
+    return [row["time/iteration"] for row in rows], "iteration"
+
+
+def column(rows: Sequence[Row], key: str) -> list[float]:
+    """A metric over the rows; nan where it was not recorded."""
+    return [float(row.get(key, np.nan)) for row in rows]
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """The run in one sentence."""
+    last = rows[-1]
+    words = f"{last['time/iteration']:,} iterations"
+    if "time/decisions" in last:
+        words = f"{last['time/decisions']:,} decisions in {words}"
+    speed = np.array(column(rows, "time/decisions_per_second"))
+    if np.isfinite(speed).any():
+        words += f", {np.nanmedian(speed):,.0f} decisions a second (median)"
+    return paragraph(words + ".")
+
+
+def curves(rows: Sequence[Row]) -> list[str]:
+    """Win rates and the metrics of learning."""
+    x, x_name = x_axis(rows)
+    keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key.startswith("evaluation/")]
+    rivals = [key for key in keys if f"{key}_low" in keys]
+    lines = []
+    for key in rivals:
+        there = [row for row in range(len(rows)) if key in rows[row]]
+        y, low, high = ([rows[row][name] for row in there] for name in (key, f"{key}_low", f"{key}_high"))
+        lines.append(Line(f"against {key.partition('/')[2]}", [x[row] for row in there], y, low, high))
+    parts = ["<h2>Win rates</h2>"]
+    if lines:
+        parts.append(
+            line_chart("Score of the most likely action, with 95% intervals", lines, x_name, (0, 1), is_share=True)
+        )
+    else:
+        parts.append(paragraph("The run has not measured itself yet."))
+    charts = [
+        line_chart(title, [Line(title, x, column(rows, key))], x_name, width=430, height=240)
+        for key, title in CURVES.items()
+        if any(key in row for row in rows)
+    ]
+    return [*parts, "<h2>Learning</h2>", '<div class="pair">', *(f"<div>{chart}</div>" for chart in charts), "</div>"]
+
+
+def league(rows: Sequence[Row]) -> list[str]:
+    """How often the learner beat the members of its league over time."""
+    names: dict[str, list[float]] = defaultdict(list)
+    for key in dict.fromkeys(key for row in rows for key in row if key.startswith("league/")):
+        names[key.partition("/")[2]] = column(rows, key)
+    if not names:
+        return []
+    x, x_name = x_axis(rows)
+    cuts = np.unique(np.linspace(0, len(rows), min(COLUMNS, len(rows)) + 1).astype(int))
+    values = np.array(list(names.values()))
+    binned = np.array([[last_finite(row[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)] for row in values])
+    return [
+        "<h2>League</h2>",
+        paragraph("The learner's share of the win against each frozen member while it was one, smoothed over games."),
+        history_map("Share of the win against the members", list(names), binned, [x[b - 1] for b in cuts[1:]], x_name),
+    ]
+
+
+def last_finite(values: np.ndarray) -> float:
+    """The last number that is one."""
+    finite = values[np.isfinite(values)]
+    return float(finite[-1]) if len(finite) else np.nan
+
+
+# --- how the checkpoint plays ---------------------------------------------------------------------------------
+
+
+def scores(run: Path) -> list[str]:
+    """The scores that the run ended with, from its checkpoint."""
+    metrics = json.loads((run / "checkpoint" / "metrics.json").read_text(encoding="utf-8"))
+    rows = [
+        [m["against"], str(m["games"]), f"{m['score']:.1%}", f"{m['interval'][0]:.1%} to {m['interval'][1]:.1%}"]
+        + [f"{m['points']:.1f} : {m['rival_points']:.1f}", f"{m['turns']:.1f}"]
+        for m in metrics.get("evaluation", [])
+    ]
+    heads = ["against", "games", "score", "95% interval", "points", "turns"]
+    return ["<h2>Scores of the checkpoint</h2>", html_table(heads, rows)] if rows else []
+
+
+def play(run: Path, config: dict, games: int) -> list[str]:
+    """A small ladder of the checkpoint and those it was measured against, and what it does in which part of a game."""
+    spec = f"checkpoint:{run / 'checkpoint'}"
+    try:
+        game = load_game(config["game"], **config["options"])
+        player = load_opponent(spec, game)
+    except ValueError as error:  # such as the checkpoint of another version: the curves can be shown all the same
+        return [paragraph(f"The checkpoint cannot be played: {error}")]
+    games = games // game.num_players * game.num_players
+    metrics = json.loads((run / "checkpoint" / "metrics.json").read_text(encoding="utf-8"))
+    rivals = [match["against"] for match in metrics.get("evaluation", [])]
+    name = run.resolve().name.replace("=", "-")
+    parts = []
+    if rivals:
+        parts = ["<h2>Ladder</h2>", *ladder_parts(play_ladder(game, [f"{name}={spec}", *rivals], games))]
+    mix = action_mix(player, games)
+    heads = [f"{10 * part}-{10 * part + 10}%" for part in range(len(mix.shares))]
+    return [
+        *parts,
+        "<h2>What it does when</h2>",
+        stacked_columns(
+            f"Kinds of decisions in {games} games against itself (%)",
+            heads,
+            mix.names,
+            mix.shares,
+            "part of the game's decisions",
+        ),
+    ]
