@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,8 +82,7 @@ def run_evaluate(given: argparse.Namespace) -> None:
     """Play, print the table, write the JSON."""
     from mandala_env.arena.match import evaluate, table
 
-    if {given.player, *given.against} - {"random", "heuristic"}:
-        use_one_torch_thread()
+    use_one_torch_thread([given.player, *given.against])
     game = game_of(given)
     games = given.games or whole_deals(2000, game)
     matches = evaluate(given.player, given.against, game=game, games=games, seed=given.seed)
@@ -106,17 +106,18 @@ def add_ladder(commands: argparse._SubParsersAction) -> None:
 
 def run_ladder(given: argparse.Namespace) -> None:
     """Play, print the tables, write the files."""
-    from mandala_env.arena.ladder import play_ladder, table
+    from mandala_env.arena.ladder import play_ladder, read_entrants, table
     from mandala_env.arena.match import Match
     from mandala_env.arena.report import ladder_page
 
     def report(match: Match) -> None:
         print(f"{match.player} against {match.against}: {match.score:.1%}", file=sys.stderr, flush=True)
 
-    use_one_torch_thread()
+    specs = [entrant.spec for entrant in read_entrants(given.players)]
+    use_one_torch_thread(specs)
     game = game_of(given)
-    games = given.games or whole_deals(1000, game)
-    ladder = play_ladder(game, given.players, games, given.seed, given.workers, use_one_torch_thread, report)
+    games, start_worker = given.games or whole_deals(1000, game), partial(use_one_torch_thread, specs)
+    ladder = play_ladder(game, given.players, games, given.seed, given.workers, start_worker, report)
     print(table(ladder))
     if given.json:
         given.json.write_text(json.dumps(ladder.to_dict(), indent=2) + "\n", encoding="utf-8")
@@ -143,8 +144,8 @@ def run_puzzles(given: argparse.Namespace) -> None:
     from mandala_env.arena.ladder import read_entrants
     from mandala_env.arena.puzzles import load_puzzles, solve, table
 
-    use_one_torch_thread()
     entrants, puzzles = read_entrants(given.players), load_puzzles(given.game)
+    use_one_torch_thread([entrant.spec for entrant in entrants])
     moves = {entrant.name: solve(puzzles, entrant.spec, given.seed) for entrant in entrants}
     print(table(puzzles, moves))
 
@@ -162,12 +163,17 @@ def run_report(given: argparse.Namespace) -> None:
     """Write the page and say where it is."""
     from mandala_env.arena.run_report import write_run_page
 
-    use_one_torch_thread()
+    use_one_torch_thread(["checkpoint"])
     print(write_run_page(given.run_folder, given.html, given.games))
 
 
-def use_one_torch_thread() -> None:
-    """A small network on many OpenMP threads is slower than on one, and much slower beside another process."""
+def use_one_torch_thread(specs: list[str]) -> None:
+    """A small network on many OpenMP threads is slower than on one, and much slower beside another process.
+
+    Scripted players need no torch: it is not loaded for them.
+    """
+    if not set(specs) - {"random", "heuristic"}:
+        return
     try:
         import torch
     except ImportError:

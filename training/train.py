@@ -212,7 +212,7 @@ def finish(
         metrics={"evaluation": [match.to_dict() for match in matches]},
         card=model_card(config, training, matches),
     )
-    report = write_run_page(folder)
+    report = write_run_page(folder, games=whole_deals(FINAL_GAMES // 5, game))
     if not quiet:
         per_second = f", {model.num_timesteps / seconds:,.0f} a second" if seconds > 1 else ""
         print(f"\n{model.num_timesteps:,} decisions in {seconds / 60:.1f} minutes{per_second}\n\n{table(matches)}\n")

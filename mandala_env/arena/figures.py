@@ -3,7 +3,7 @@
 The colours are those of Okabe and Ito, which colour-blind people can tell apart; lines differ in their dashes, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -71,6 +71,9 @@ def number(value: float, is_share: bool = False) -> str:
     for limit, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= limit:
             return f"{value / (limit if limit > 1e4 else 1e3):.4g}{letter}"
+    if 0 < abs(value) < 1e-3:
+        digits, power = f"{value:.2e}".split("e")
+        return f"{float(digits):g}e{int(power)}"
     return f"{value:.4g}"
 
 
@@ -78,6 +81,7 @@ def line_chart(
     title: str,
     lines: Sequence[Line],
     x_name: str,
+    x_range: tuple[float, float],
     y_range: tuple[float, float] | None = None,
     is_share: bool = False,
     width: int = WIDTH,
@@ -87,11 +91,10 @@ def line_chart(
     left, right, top, bottom = 58, 16, 12 + 22 * (1 + legend_rows(lines, width)), 44
     finite = [v for line in lines for part in (line.y, line.low, line.high) if part is not None for v in part]
     finite = [value for value in finite if np.isfinite(value)]
-    xs = [x for line in lines for x in line.x]
     if not finite:
         return svg(width, 60, title, [text(10, 20, title), text(10, 44, "nothing was recorded", fill="#666")])
     low, high = y_range or widened(min(finite), max(finite))
-    first, last = widened(min(xs), max(xs), 0)
+    first, last = widened(*x_range, 0)
 
     def place(x: float, y: float) -> tuple[float, float]:
         return (
@@ -118,7 +121,7 @@ def widened(low: float, high: float, margin: float = 0.06) -> tuple[float, float
     return low - reach, high + reach
 
 
-def curve(line: Line, colour: str, dash: str, place: "object") -> list[str]:
+def curve(line: Line, colour: str, dash: str, place: Callable[[float, float], tuple[float, float]]) -> list[str]:
     """A line's band, its stretches without gaps, and a dot where a stretch is one point."""
     parts = []
     rows = range(len(line.x))
@@ -126,14 +129,13 @@ def curve(line: Line, colour: str, dash: str, place: "object") -> list[str]:
         if not is_there:
             continue
         found = list(stretch)
-        at = [place(line.x[row], line.y[row]) for row in found]  # type: ignore[operator]
+        at = [place(line.x[row], line.y[row]) for row in found]
         if line.low is not None and line.high is not None:
-            edge = [place(line.x[row], line.high[row]) for row in found]  # type: ignore[operator]
-            edge += [place(line.x[row], line.low[row]) for row in found[::-1]]  # type: ignore[operator]
+            edge = [place(line.x[row], line.high[row]) for row in found]
+            edge += [place(line.x[row], line.low[row]) for row in found[::-1]]
             parts.append(f'<polygon points="{points(edge)}" fill="{colour}" fill-opacity="0.18"/>')
-        parts.append(
-            f'<polyline points="{points(at)}" fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dash}"/>'
-        )
+        style = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-dasharray="{dash}"'
+        parts.append(f'<polyline points="{points(at)}" {style}/>')
         if len(found) == 1 or line.low is not None:
             parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="{colour}"/>' for x, y in at]
     return parts

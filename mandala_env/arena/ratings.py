@@ -30,7 +30,7 @@ def rate(
 ) -> list[Rating]:
     """Ratings of all players of a ladder from its matches.
 
-    pairs        (M, 2) the player and its rival of each match; everybody meets somebody of everybody's acquaintances
+    pairs        (M, 2) the player and its rival of each match; the matches connect all players
     deal_scores  (M, D) the player's mean share of the win in the games of each deal; deal d is the same in all matches
     num_players  P of the game; each deal was played P times
     anchor       the player whose rating is 0; None puts the mean at 0
@@ -48,6 +48,7 @@ def rate(
     losses = np.concatenate(
         [games * (1 - deal_scores).mean(axis=1)[None] + 1 - 1 / num_players, weights @ (1 - deal_scores).T]
     )
+    prior = np.maximum(prior, 1e-9)  # it may be nothing, and then there were no highest likelihood
     wins[1:] += prior[..., 0]
     losses[1:] += prior[..., 1]
     thetas = fit(pairs, wins, losses, num_players)
@@ -71,12 +72,13 @@ def fit(pairs: np.ndarray, wins: np.ndarray, losses: np.ndarray, num_players: in
         raise ValueError("expected matches that connect all players: some have met nobody of the others")
     thetas = np.zeros((len(wins), count - 1))
     for _ in range(1000):
-        share = 1 / (1 + (num_players - 1) * np.exp(-(thetas @ design.T)))
-        slope = (wins * (1 - share) - losses * share) @ design
-        curvature = np.einsum("sm,mi,mj->sij", (wins + losses) * share * (1 - share), design, design)
+        odds = np.exp(thetas @ design.T)
+        share, rest = odds / (odds + num_players - 1), (num_players - 1) / (odds + num_players - 1)
+        slope = (wins * rest - losses * share) @ design
+        curvature = np.einsum("sm,mi,mj->sij", (wins + losses) * share * rest, design, design)
         step = np.linalg.solve(curvature, slope[..., None])[..., 0]
         length = np.abs(step).max(axis=1, initial=0, keepdims=True)
         thetas += step * (LONGEST_STEP / np.maximum(length, LONGEST_STEP))
-        if length.max() < 1e-9:
+        if length.max() < 1e-6:
             return np.concatenate([np.zeros((len(wins), 1)), thetas], axis=1)
     raise ArithmeticError("the ratings have not converged")

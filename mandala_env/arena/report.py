@@ -84,10 +84,10 @@ def ladder_parts(ladder: Ladder) -> list[str]:
         )
     return [
         paragraph(
-            f"Every player {how}, {ladder.games} games a match, on the same deals (seed {ladder.seed}) and "
-            f"from every seat. Bradley-Terry ratings on the Elo scale; {'random is' if is_anchored else 'the mean is'} "
-            "0; 95% intervals by a bootstrap over deals. Every match counts one even game more, so that a score of 100% "
-            "has a rating, too."
+            f"Every player {how}, {ladder.games} games a match, on the same deals (seed {ladder.seed}) and from every "
+            f"seat. Bradley-Terry ratings on the Elo scale; {'random' if is_anchored else 'the mean'} is 0; 95% "
+            "intervals by a bootstrap over deals. Every match counts one even game more, so that a score of 100% has a "
+            "rating, too."
         ),
         interval_bars(
             "Ratings", numbered, [r.elo for r in ladder.ratings], [r.interval for r in ladder.ratings], "rating (Elo)"

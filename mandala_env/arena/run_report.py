@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,7 @@ def summary(rows: Sequence[Row]) -> str:
 def curves(rows: Sequence[Row]) -> list[str]:
     """Win rates and the metrics of learning."""
     x, x_name = x_axis(rows)
+    x_range = (0, x[-1])
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key.startswith("evaluation/")]
     rivals = [key for key in keys if f"{key}_low" in keys]
     lines = []
@@ -131,12 +133,14 @@ def curves(rows: Sequence[Row]) -> list[str]:
     parts = ["<h2>Win rates</h2>"]
     if lines:
         parts.append(
-            line_chart("Score of the most likely action, with 95% intervals", lines, x_name, (0, 1), is_share=True)
+            line_chart(
+                "Score of the most likely action, with 95% intervals", lines, x_name, x_range, (0, 1), is_share=True
+            )
         )
     else:
         parts.append(paragraph("The run has not measured itself yet."))
     charts = [
-        line_chart(title, [Line(title, x, column(rows, key))], x_name, width=430, height=240)
+        line_chart(title, [Line(title, x, column(rows, key))], x_name, x_range, width=430, height=240)
         for key, title in CURVES.items()
         if any(key in row for row in rows)
     ]
@@ -153,7 +157,7 @@ def league(rows: Sequence[Row]) -> list[str]:
     x, x_name = x_axis(rows)
     cuts = np.unique(np.linspace(0, len(rows), min(COLUMNS, len(rows)) + 1).astype(int))
     values = np.array(list(names.values()))
-    binned = np.array([[last_finite(row[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)] for row in values])
+    binned = np.array([[last_finite(row[a:b]) for a, b in pairwise(cuts)] for row in values])
     return [
         "<h2>League</h2>",
         paragraph("The learner's share of the win against each frozen member while it was one, smoothed over games."),
@@ -174,8 +178,14 @@ def scores(run: Path) -> list[str]:
     """The scores that the run ended with, from its checkpoint."""
     metrics = json.loads((run / "checkpoint" / "metrics.json").read_text(encoding="utf-8"))
     rows = [
-        [m["against"], str(m["games"]), f"{m['score']:.1%}", f"{m['interval'][0]:.1%} to {m['interval'][1]:.1%}"]
-        + [f"{m['points']:.1f} : {m['rival_points']:.1f}", f"{m['turns']:.1f}"]
+        [
+            m["against"],
+            str(m["games"]),
+            f"{m['score']:.1%}",
+            f"{m['interval'][0]:.1%} to {m['interval'][1]:.1%}",
+            f"{m['points']:.1f} : {m['rival_points']:.1f}",
+            f"{m['turns']:.1f}",
+        ]
         for m in metrics.get("evaluation", [])
     ]
     heads = ["against", "games", "score", "95% interval", "points", "turns"]
