@@ -1,18 +1,18 @@
-"""What each move of a position is worth: play-outs by the heuristic from worlds that fit what the mover knows."""
+"""What each move of a position is worth: play-outs from worlds that fit what the mover knows."""
 
 from typing import Any
 
 import numpy as np
 
-from mandala_env import load_opponent
 from mandala_env.core.batch import Batch
 from mandala_env.core.rng import spread_seeds
+from mandala_env.opponents.base import Opponent
 
 
-def values_of_moves(game: Any, position: dict, worlds: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """For each legal move the mover's payoffs (worlds,), averaged over nothing: world w is the same for all moves.
+def values_of_moves(game: Any, position: dict, player: Opponent, worlds: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """For each legal move the mover's payoffs (worlds,); world w is the same for all moves.
 
-    The hidden cards are dealt anew for each world; then the heuristic plays all seats to the end.
+    The hidden cards are dealt anew for each world; after the move the player has all seats to the end.
     """
     state = game.from_position(position, seed=seed)
     obs, moves = game.observe(state, game.player(state)), game.legal_actions(state)
@@ -24,7 +24,6 @@ def values_of_moves(game: Any, position: dict, worlds: int, seed: int = 0) -> di
             states[world * len(moves) + column] = one
     batch = Batch(game, len(states), 0, copy=False)
     batch.set_states(states)
-    player = load_opponent("heuristic", game, seed)
     results, running = np.zeros(len(states)), np.ones(len(states), bool)
     actions = np.tile(moves, worlds)
     while running.any():
