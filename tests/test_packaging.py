@@ -31,5 +31,14 @@ def test_a_shipped_checkpoint_plays_and_beats_random(folder: Path) -> None:
     assert sum(path.stat().st_size for path in folder.iterdir()) < 5_000_000
 
 
+def test_data_files_of_the_package_are_announced() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["mandala_env"]
+    package = ROOT / "mandala_env"
+    announced = {path for pattern in patterns for path in package.glob(pattern)}
+    found = {path for path in package.rglob("*.*") if path.suffix != ".py" and "__pycache__" not in path.parts}
+    assert found == announced
+
+
 def test_there_is_a_shipped_checkpoint_of_mandala() -> None:
     assert ROOT / "checkpoints" / "mandala_v0" / "small" in CHECKPOINTS

@@ -202,8 +202,9 @@ def play(run: Path, config: dict, games: int) -> list[str]:
         return [paragraph(f"The checkpoint cannot be played: {error}")]
     games = games // game.num_players * game.num_players
     metrics = json.loads((run / "checkpoint" / "metrics.json").read_text(encoding="utf-8"))
-    rivals = [match["against"] for match in metrics.get("evaluation", [])]
-    name = run.resolve().name.replace("=", "-")
+    rivals = list(dict.fromkeys(match["against"] for match in metrics.get("evaluation", [])))
+    name = re.sub(r"[:,/\\=]", "-", run.resolve().name)
+    name += " (this run)" if name in rivals else ""
     parts = []
     if rivals:
         parts = ["<h2>Ladder</h2>", *ladder_parts(play_ladder(game, [f"{name}={spec}", *rivals], games))]

@@ -78,7 +78,7 @@ def test_the_page_of_a_run_has_its_curves_and_loads_nothing(tmp_path: Path) -> N
 
 
 def test_a_run_with_a_checkpoint_shows_how_it_plays(tmp_path: Path) -> None:
-    run, game = make_run(tmp_path / "run"), load_game("mandala_v0")
+    run, game = make_run(tmp_path / "random"), load_game("mandala_v0")  # called like an opponent
     match = {"against": "random", "games": 20, "score": 0.5, "interval": [0.4, 0.6], "points": 20.0}
     metrics = {"evaluation": [match | {"rival_points": 19.0, "turns": 60.0}]}
     save_checkpoint(run / "checkpoint", game, make_network(game), training={}, metrics=metrics, card="")
@@ -86,6 +86,7 @@ def test_a_run_with_a_checkpoint_shows_how_it_plays(tmp_path: Path) -> None:
     titles = [picture.attrib["aria-label"] for picture in pictures(page)]
     assert {"Ratings", "Score of the row against the column"} < set(titles)
     assert any(title.startswith("Kinds of decisions") for title in titles) and "40.0% to 60.0%" in page
+    assert "random (this run)" in page
     quiet = write_run_page(run, tmp_path / "quiet.html", games=0).read_text(encoding="utf-8")
     assert "40.0% to 60.0%" in quiet and "Ratings" not in quiet
 

@@ -41,7 +41,7 @@ def test_the_command_trains_and_leaves_a_player(tmp_path: Path, game: Any, threa
     main([PRESET, *REDUCED, "--runs", str(tmp_path), "--name", "mine", "--num_threads", str(threads)])
     folder = tmp_path / "mine"
     names = {path.name for path in folder.iterdir()}
-    assert {"config.yaml", "progress.json", "state.safetensors", "checkpoint"} <= names
+    assert {"config.yaml", "progress.json", "state.safetensors", "checkpoint", "report.html"} <= names
     assert any(name.startswith("events.out.tfevents") for name in names)
 
     config = yaml.safe_load((folder / "config.yaml").read_text())
@@ -50,6 +50,8 @@ def test_the_command_trains_and_leaves_a_player(tmp_path: Path, game: Any, threa
 
     rows = [json.loads(line) for line in (folder / "progress.json").read_text().splitlines()]
     assert [row["time/iteration"] for row in rows] == [1, 2, 3, 4]
+    assert [row["time/decisions"] for row in rows] == [PER_ITERATION * n for n in (1, 2, 3, 4)]
+    assert "against heuristic" in (folder / "report.html").read_text(encoding="utf-8")
     for row in rows:
         assert all(math.isfinite(row[f"train/{name}"]) for name in ("policy_loss", "value_loss", "entropy"))
         assert row["train/entropy"] > 0
