@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from mandala_env.arena.ratings import ELO, fit
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import Opponent, load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.network import PolicyValueNetwork, network_with
 from training.config import LeagueConfig
 
+LEARNER = "learner"
+GAMES = 50  # what a smoothed win rate rests on, about
 SMOOTHING = 0.98  # how much of a member's win rate is kept when a game against it ends
 
 
@@ -34,6 +37,8 @@ class League:
     """Members by slot; a member keeps its slot while games against it are running.
 
     Prioritised fictitious self-play (Vinyals et al. 2019): members are drawn with weight (1 - beaten)**2.
+
+    payoffs  for each past self how often it beat the others when it was the learner; only of those that are members
     """
 
     def __init__(self, game: Game, config: LeagueConfig, seed: int) -> None:
@@ -41,6 +46,7 @@ class League:
         self.members: list[Member] = [
             Member(spec, load_opponent(spec, game, seed), is_snapshot=False) for spec in config.scripted
         ]
+        self.payoffs: dict[str, dict[str, float]] = {}
 
     def __len__(self) -> int:
         return len(self.members)
@@ -53,7 +59,18 @@ class League:
         snapshots = [member for member in self.members if member.is_snapshot and not member.is_retired]
         if len(snapshots) == self.config.max_snapshots:
             max(snapshots, key=lambda snapshot: snapshot.beaten).is_retired = True
+        self.payoffs[name] = self.learners_row()
         member = Member(name, frozen_copy(self.game, network, self.seed), is_snapshot=True)
+        self._put(member, slots_in_play)
+        names = {member.name for member in self.members}
+        self.payoffs = {
+            row: {column: share for column, share in shares.items() if column in names}
+            for row, shares in self.payoffs.items()
+            if row in names
+        }
+
+    def _put(self, member: Member, slots_in_play: Collection[int]) -> None:
+        """Give a member the slot of one that has left, or a new one."""
         for slot, old in enumerate(self.members):
             if old.is_retired and slot not in slots_in_play:
                 self.members[slot] = member
@@ -64,6 +81,35 @@ class League:
         """How likely each member is to be met next; they sum to 1."""
         weights = np.array([0 if m.is_retired else (1 - m.beaten) ** 2 + 1e-3 for m in self.members])
         return weights / weights.sum()
+
+    def learners_row(self) -> dict[str, float]:
+        """How often the learner beats each member that it has met."""
+        return {member.name: member.beaten for member in self.members if member.games}
+
+    def payoff_table(self) -> dict[str, dict[str, float]]:
+        """The payoff matrix: how often the one in the row beat the one in the column, the learner last."""
+        return {**self.payoffs, LEARNER: self.learners_row()}
+
+    def ratings(self) -> dict[str, float]:
+        """Bradley-Terry ratings of the learner and the members it has met, in Elo; the first member's is 0.
+
+        Every known payoff counts alike. Of an average seat of the one and one of the other, so as with two players.
+        """
+        table = self.payoff_table()
+        names = [*table[LEARNER], LEARNER]
+        cells = [
+            (names.index(row), names.index(column), share)
+            for row, shares in table.items()
+            if row in names
+            for column, share in shares.items()
+            if column in names
+        ]
+        if not cells:
+            return {}
+        wins = np.array([[GAMES * share + 0.5 for _, _, share in cells]])
+        pairs = np.array([(row, column) for row, column, _ in cells])
+        thetas = fit(pairs, wins, GAMES + 1 - wins, num_players=2)[0]
+        return dict(zip(names, (ELO * thetas).tolist(), strict=True))
 
     def record(self, slot: int, share: float) -> None:
         """Note the learner's share of the win (1, 1/2 or 0) in a game against a member."""

@@ -252,6 +252,8 @@ class SelfPlayPPO(MaskablePPO):
         for member in self.league.members:
             if member.games:
                 self.logger.record(f"league/{member.name}", member.beaten)
+        for name, elo in self.league.ratings().items():
+            self.logger.record(f"rating/{name}", elo)
 
     def _dump_logs(self, iteration: int) -> None:
         """The library asks for this after collecting; everything is dumped after the update instead."""

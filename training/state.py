@@ -21,7 +21,7 @@ from mandala_env.policies.checkpoint import write_bytes
 from training.league import Member, restore_snapshot
 from training.selfplay import SelfPlayPPO
 
-FORMAT = 1
+FORMAT = 2
 
 
 class StateError(ValueError):
@@ -59,6 +59,7 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
             {field.name: getattr(member, field.name) for field in fields(member) if field.name != "opponent"}
             for member in model.league.members
         ],
+        "payoffs": model.league.payoffs,
     }
     unfinished = path.with_name(f".{path.name}.unfinished")
     content = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {"state": json.dumps(header)})
@@ -106,6 +107,7 @@ def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, 
             opponent = next(m.opponent for m in model.league.members if m.name == entry["name"])
         members.append(Member(opponent=opponent, **entry))
     model.league.members = members
+    model.league.payoffs = header["payoffs"]
     model.shuffler.bit_generator.state = header["shuffler"]
     model.iteration, model.num_timesteps = header["iteration"], header["num_timesteps"]
     model._n_updates = header["num_updates"]

@@ -69,6 +69,7 @@ class Housekeeping(BaseCallback):
         self.logger.dump(model.num_timesteps)
         if iteration % self.config.save_every == 0 or is_last:
             save_state(self.folder / "state.safetensors", model, asdict(self.config))
+            write_text(self.folder / "league.json", json.dumps(model.league.payoff_table(), indent=2) + "\n")
 
     def measure(self, model: Any) -> None:
         """Play the learner's most likely actions against the baselines; log the scores and their intervals."""

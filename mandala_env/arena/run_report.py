@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.arena.figures import Line, history_map, line_chart, stacked_columns
+from mandala_env.arena.figures import Line, heat_map, history_map, line_chart, stacked_columns
 from mandala_env.arena.ladder import play_ladder
 from mandala_env.arena.mix import action_mix
 from mandala_env.arena.report import game_words, html_table, ladder_parts, page, paragraph
@@ -27,6 +27,7 @@ CURVES = {
     "time/decisions_per_second": "Decisions per second",
     "train/approx_kl": "KL divergence of an update",
     "rollout/turns": "Turns of a game",
+    "rating/learner": "Rating of the learner in its league",
 }
 
 
@@ -37,7 +38,7 @@ def write_run_page(run: Path, to: Path | None = None, games: int = GAMES) -> Pat
     Raises ValueError if the folder is not that of a run.
     """
     rows = read_progress(run)
-    parts = [*curves(rows), *league(rows)]
+    parts = [*curves(rows), *league(rows), *payoffs(run)]
     game = ""
     if (run / "checkpoint" / "config.json").is_file():
         config = json.loads((run / "checkpoint" / "config.json").read_text(encoding="utf-8"))
@@ -162,6 +163,21 @@ def league(rows: Sequence[Row]) -> list[str]:
         "<h2>League</h2>",
         paragraph("The learner's share of the win against each frozen member while it was one, smoothed over games."),
         history_map("Share of the win against the members", list(names), binned, [x[b - 1] for b in cuts[1:]], x_name),
+    ]
+
+
+def payoffs(run: Path) -> list[str]:
+    """The payoff matrix of the league as it stood last."""
+    if not (run / "league.json").is_file():
+        return []
+    table = json.loads((run / "league.json").read_text(encoding="utf-8"))
+    heads = list(dict.fromkeys(column for shares in table.values() for column in shares))
+    if not heads:
+        return []
+    cells = [[shares.get(head) for head in heads] for shares in table.values()]
+    return [
+        paragraph("How often the one in the row beat the one in the column, while the one in the row was learning."),
+        heat_map("Payoffs in the league", list(table), heads, cells, 0.5),
     ]
 
 

@@ -108,3 +108,31 @@ def test_how_often_a_member_is_beaten_follows_the_results(game: Any) -> None:
 def test_an_unknown_scripted_member_is_refused(game: Any) -> None:
     with pytest.raises(ValueError, match="unknown opponent 'nobody'"):
         make_league(game, scripted=("nobody",))
+
+
+def test_a_past_self_keeps_the_row_of_the_payoff_matrix_that_it_had_as_the_learner(game: Any) -> None:
+    league, network = make_league(game, max_snapshots=2), make_network(game)
+    for _ in range(30):
+        league.record(0, 1.0)
+    seen = league.members[0].beaten
+    league.add_snapshot(network, "self-0")
+    for _ in range(30):
+        league.record(2, 1.0)
+        league.record(1, 0.0)
+    table = league.payoff_table()
+    assert table["self-0"] == {"random": seen}
+    assert set(table["learner"]) == {"random", "heuristic", "self-0"}
+    for number in range(1, 9):
+        league.add_snapshot(network, f"self-{number}")
+    names = {member.name for member in league.members}
+    assert set(league.payoffs) <= names and all(set(row) <= names for row in league.payoffs.values())
+
+
+def test_ratings_follow_the_payoffs(game: Any) -> None:
+    league = make_league(game)
+    assert league.ratings() == {}
+    for _ in range(60):
+        league.record(0, 1.0)
+        league.record(1, 0.0)
+    ratings = league.ratings()
+    assert ratings["random"] == 0 and ratings["heuristic"] > ratings["learner"] + 100 > 200
