@@ -92,7 +92,15 @@ class ActionTable:
 
 
 # Inside the rules the set of legal actions is a row of 64-bit words: action a is bit a % 64 of word a // 64.
-ONE, SIXTY_FOUR, LOW_BYTE = np.uint64(1), np.uint64(64), np.uint64(255)
+ONE, SIXTY_THREE, LOW_BYTE = np.uint64(1), np.uint64(63), np.uint64(255)
+TWO, FOUR, EIGHT = np.uint64(2), np.uint64(4), np.uint64(8)
+PAIRS, QUADS = np.uint64(0x5555_5555_5555_5555), np.uint64(0x3333_3333_3333_3333)
+NIBBLES, BYTES = np.uint64(0x0F0F_0F0F_0F0F_0F0F), np.uint64(0x0101_0101_0101_0101)
+TOPS = np.uint64(0x8080_8080_8080_8080)
+# The place of the n-th bit that is set in a byte; 0 where there are fewer.
+NTH_BIT_OF_BYTE = np.array(
+    [[*(bit for bit in range(8) if byte >> bit & 1), *[0] * (8 - byte.bit_count())] for byte in range(256)], np.int64
+)
 EIGHT_BOOLS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool).view(np.uint64).ravel()  # a byte's bits
 
 
@@ -112,10 +120,8 @@ def allow(words: Any, first: int, bits: Any) -> None:
     """Add to a set the actions first + i for each bit i that is set."""
     word, shift = first >> 6, np.uint64(first & 63)
     words[word] |= bits << shift
-    if shift > 0:
-        rest = bits >> (SIXTY_FOUR - shift)
-        if rest != 0:
-            words[word + 1] |= rest
+    if word + 1 < len(words):  # no branch on the bits: a wrong guess costs more than the work
+        words[word + 1] |= (bits >> ONE) >> (SIXTY_THREE - shift)
 
 
 @jit
@@ -145,17 +151,26 @@ def count_allowed(words: Any) -> int:
 
 @jit
 def nth_allowed(words: Any, n: int) -> int:
-    """The n-th action of the set, from 0, in the order of the ids."""
-    for index in range(len(words)):
-        word = words[index]
-        count = count_bits(word)
-        if n < count:
-            for _ in range(n):
-                word &= word - ONE
-            lowest = word & (~word + ONE)
-            return (index << 6) + count_bits(lowest - ONE)
-        n -= count
-    return -1
+    """The n-th action of the set, from 0, in the order of the ids; the set has more than n."""
+    index, passed, total = 0, 0, 0
+    for word in range(len(words) - 1):
+        total += count_bits(words[word])
+        is_later = n >= total
+        index += is_later
+        passed = total if is_later else passed
+    return (index << 6) + nth_bit(words[index], np.uint64(n - passed))
+
+
+@jit
+def nth_bit(word: Any, n: Any) -> int:
+    """The place of the n-th bit that is set, from 0; broadword selection (Vigna 2008), without a branch."""
+    counts = word - ((word >> ONE) & PAIRS)
+    counts = (counts & QUADS) + ((counts >> TWO) & QUADS)
+    counts = ((counts + (counts >> FOUR)) & NIBBLES) * BYTES  # in each byte: how many bits are set up to its end
+    passed = ((n * BYTES | TOPS) - counts) & TOPS  # the bytes that end at or before the n-th bit
+    shift = np.uint64(count_bits(passed) << 3)
+    before = ((counts << EIGHT) >> shift) & LOW_BYTE
+    return np.int64(shift) + NTH_BIT_OF_BYTE[(word >> shift) & LOW_BYTE, n - before]
 
 
 def num_eights(num_actions: int) -> int:

@@ -1,8 +1,9 @@
 """Piles of cards as counts per colour: shuffled and drawn from without knowing an order.
 
 A pile is six int8 counts in a row. The functions here look at all six at once as one 64-bit word with a lane of 8 bits
-for each colour (the lowest lane is colour 0); a count is at most 127. `load` reads two bytes behind the pile, and
-`store` writes them, so piles may not be the last thing in a record, and blocks are stored in rising order.
+for each colour (the lowest lane is colour 0); a count is at most 127. `load` reads two bytes behind the pile,
+`put` writes them as they were, and `store` as zeros; so piles may not be the last thing in a record, and blocks are
+stored in rising order.
 """
 
 from typing import Any
@@ -52,7 +53,8 @@ else:
         return np.uint64(int.from_bytes(pile.tobytes(), "little"))
 
     def _store_word(target: Any, start: int, word: Any) -> None:
-        target[start : start + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.int8)
+        part = target[start : start + 8]
+        part[:] = np.frombuffer(int(word).to_bytes(8, "little"), np.int8)[: len(part)]
 
 
 @jit
@@ -92,24 +94,42 @@ def size(pile: Any) -> int:
 
 
 @jit
+def put(pile: Any, colour: int, count: int) -> None:
+    """Put cards of a colour onto a pile; a negative count takes them off.
+
+    It writes the whole word: a processor that then loads the word need not wait for a byte of it.
+    """
+    _store_word(pile, 0, _load_word(pile) + (np.uint64(count) << np.uint64(8 * colour)))
+
+
+@jit
 def take_random(pile: Any, num_cards: int, state: Any) -> int:
     """Take one card off a shuffled pile of num_cards, at most 127; returns its colour."""
     rank = np.uint64(below(state, num_cards))
     cards_up_to = (load(pile) * ONES) & ALL_LANES  # in lane c: how many cards have a colour of c or lower
     colours_passed = ((rank * ONES | HIGHS) - cards_up_to) & HIGHS
     colour = count_bits(colours_passed)
-    pile[colour] -= 1
+    put(pile, colour, -1)
     return colour
+
+
+@jit
+def put_all(cards: Any, pile: Any) -> None:
+    """Put as many cards of each colour onto a pile as another pile has, which keeps its own."""
+    _store_word(pile, 0, _load_word(pile) + load(cards))
 
 
 @jit
 def move_all(source: Any, target: Any) -> None:
     """Put every card of one pile onto another."""
-    for colour in range(LANES):
-        target[colour] += source[colour]
-        source[colour] = 0
+    put_all(source, target)
+    _store_word(source, 0, _load_word(source) & ~ALL_LANES)
 
 
-if not IS_COMPILED:  # unsigned numbers are meant to wrap around
+if not IS_COMPILED:  # unsigned numbers are meant to wrap around, and a pile is not more than its six counts
+
+    def put(pile: Any, colour: int, count: int) -> None:
+        pile[colour] += count
+
     total, colours_of, take_random = (np.errstate(over="ignore")(f) for f in (total, colours_of, take_random))
     size = np.errstate(over="ignore")(size)

@@ -6,7 +6,19 @@ import numpy as np
 
 NUM_CARDS = 15  # of each colour
 NUM_TILES = 6  # of each colour
-PILES = ("deck", "discard", "hands", "known", "face_up", "face_down", "stacks", "tiles", "singles", "flowers")
+PILES = (
+    "deck",
+    "discard",
+    "hands",
+    "known",
+    "face_up",
+    "face_down",
+    "stacks",
+    "tiles",
+    "singles",
+    "flower_lows",
+    "flower_highs",
+)
 NOBODY = -1
 
 
@@ -15,7 +27,7 @@ def is_complete_set(states: np.ndarray) -> bool:
     cards = states["deck"].astype(int) + states["discard"] + states["hands"].sum(axis=1)
     cards += (states["face_up"] + states["face_down"]).sum(axis=(1, 2))
     tiles = states["stacks"].sum(axis=1) + (states["tiles"] > 0).sum(axis=1) + (states["singles"] > 0).sum(axis=1)
-    tiles += 2 * (states["flowers"] > 0).sum(axis=(1, 3))
+    tiles += 2 * (states["flower_lows"] > 0).sum(axis=(1, 2))
     is_part = (states["known"] <= states["hands"]).all() and all((states[name] >= 0).all() for name in PILES)
     return bool(is_part) and bool((cards == NUM_CARDS).all()) and bool((tiles == NUM_TILES).all())
 
@@ -55,7 +67,8 @@ def leave_no_chance(state: Any, rng: np.random.Generator) -> None:
         state.face_down[:, others] = 0
         state.markers[others] = NOBODY
     else:
-        state.flowers[:] = 0
+        state.flower_lows[:] = 0
+        state.flower_highs[:] = 0
 
 
 def redeal(state: Any, seat: int, rng: np.random.Generator) -> None:
@@ -89,7 +102,7 @@ def public(state: Any, seat: int) -> dict[str, Any]:
         "face down": state.face_down[seats].tolist(),
         "markers": markers,
         "single tiles": state.singles[seats].tolist(),
-        "flowers": state.flowers[seats].tolist(),
+        "flowers": [state.flower_lows[seats].tolist(), state.flower_highs[seats].tolist()],
         "whose move": (state.player - seat) % len(seats),
         "phase": int(state.phase),
         "picking": int(state.picking),

@@ -59,10 +59,21 @@ def check_states(game: Any, states: np.ndarray) -> None:
     cards += (states["face_up"] + states["face_down"]).sum(axis=(1, 2))
     assert (cards == 15).all()
     tiles = states["stacks"].sum(axis=(1, 2)) + (states["tiles"] > 0).sum(axis=(1, 2))
-    tiles += (states["singles"] > 0).sum(axis=(1, 2)) + 2 * (states["flowers"] > 0).sum(axis=(1, 2, 3))
+    tiles += (states["singles"] > 0).sum(axis=(1, 2)) + 2 * (states["flower_lows"] > 0).sum(axis=(1, 2, 3))
     assert (tiles == 36).all()
     assert (states["hands"].sum(axis=2) >= 1).all() and (states["hands"] >= states["known"]).all()
-    for name in ("deck", "discard", "hands", "known", "face_up", "face_down", "stacks", "tiles", "singles", "flowers"):
+    for name in (
+        "deck",
+        "discard",
+        "hands",
+        "known",
+        "face_up",
+        "face_down",
+        "stacks",
+        "tiles",
+        "singles",
+        "flower_lows",
+    ):
         assert (states[name] >= 0).all(), name
     assert ((states["face_up"] > 0).sum(axis=1) <= 1).all(), "a colour lies face up once"
     assert not ((states["face_up"] > 0).any(axis=1) & (states["tiles"] > 0)).any(), "nor is it on a tile then"
@@ -201,7 +212,7 @@ def redeal(state: Any, viewer: int, chance: np.random.Generator) -> None:
 def turned_seats(game: Any, state: Any, by: int) -> Any:
     """The same game in which everybody has moved on by some seats."""
     other = game.copy(state)
-    for name in ("hands", "known", "face_up", "face_down", "singles", "flowers", "skipped"):
+    for name in ("hands", "known", "face_up", "face_down", "singles", "flower_lows", "flower_highs", "skipped"):
         other[name] = np.roll(state[name], by, axis=0)
     other.player = (state.player + by) % game.num_players
     if state.completer != NOBODY:

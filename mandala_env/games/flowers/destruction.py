@@ -3,13 +3,12 @@
 from typing import Any
 
 from mandala_env.core.jit import jit
-from mandala_env.core.piles import move_all, size
+from mandala_env.core.piles import move_all, put_all, size
 from mandala_env.core.rng import below
 from mandala_env.games.flowers.state import (
     COLOURS_PER_KIND,
     NO_MANDALA,
     NOBODY,
-    NUM_COLOURS,
     NUM_KINDS,
     NUM_VALUES,
     PICK,
@@ -126,10 +125,8 @@ def clear_cards(state: Any, mandala: int, first: int, second: int) -> None:
 @jit
 def take_back(state: Any, player: int, cards: Any) -> None:
     """Take back cards, which everybody has seen; the hand may exceed 8."""
-    for colour in range(NUM_COLOURS):
-        state.hands[player, colour] += cards[colour]
-        state.known[player, colour] += cards[colour]
-        cards[colour] = 0
+    put_all(cards, state.known[player])
+    move_all(cards, state.hands[player])
 
 
 @jit

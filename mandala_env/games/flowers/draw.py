@@ -62,5 +62,5 @@ def seat_lines(state: Any, player: int, viewer: int | None) -> list[str]:
         hidden = size(hand) - size(known)
         words = ", ".join([*([cards(known)] if size(known) else []), f"{hidden} unseen"])
     single = ", ".join(f"{colour} {value}" for colour, value in singles(state.singles[player]).items()) or "-"
-    whole = ", ".join(f"{colour} {low}+{high}" for colour, low, high in flowers(state.flowers[player])) or "-"
+    whole = ", ".join(f"{colour} {low}+{high}" for colour, low, high in flowers(state, player)) or "-"
     return [f"  player {player}  flowers {whole}  singles {single}", f"    hand {words}"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from mandala_env.core.jit import jit
 from mandala_env.core.layout import DIGIT, Layout
-from mandala_env.core.piles import size, take_random
+from mandala_env.core.piles import load, size, store, take_random
 from mandala_env.games.flowers.state import (
     CARDS_PER_COLOUR,
     FLOWERS_PER_COLOUR,
@@ -23,7 +23,6 @@ from mandala_env.games.flowers.state import (
     TILES_PER_COLOUR,
     X3,
 )
-from mandala_env.games.flowers.tiles import flower_code, higher_half, lower_half
 
 _COLOUR, _BOTH, _FLOWER = ("colour",), ("mandala", "colour"), ("flower", "colour")
 _TABLE: list[tuple[Any, ...]] = [
@@ -117,33 +116,36 @@ def of_seat(seat: int, num_players: int, mine: int, others: int, length: int) ->
 @jit
 def encode(state: Any, player: int, obs: Any) -> None:
     """Write all that a player knows into obs, int8 of shape (F,)."""
-    num_players = len(state.hands)
+    # In rising order of the places: a store also clears the two bytes behind it.
     write_table(state, player, obs)
-    for seat in range(num_players):
-        other = (player + seat) % num_players
-        write_cards(state, other, seat, obs)
-        write_tiles(state, other, seat, obs)
+    write_mine(state, player, obs)
+    write_others(state, player, obs)
+
+
+@jit
+def store_rows(obs: Any, start: int, rows: Any) -> None:
+    """Write piles one behind the other."""
+    for row in range(len(rows)):
+        store(obs, start + row * NUM_COLOURS, load(rows[row]))
 
 
 @jit
 def write_table(state: Any, player: int, obs: Any) -> None:
-    """Write what lies between the players, and my hand."""
-    for colour in range(NUM_COLOURS):
-        unseen = state.deck[colour] - state.hands[player, colour] + state.known[player, colour]
-        for other in range(len(state.hands)):
-            unseen += state.hands[other, colour] - state.known[other, colour]
-        obs[HAND + colour] = state.hands[player, colour]
-        obs[UNSEEN + colour] = unseen
-        obs[DISCARD + colour] = state.discard[colour]
-        for place in range(NUM_VALUES):
-            obs[STACK + place * NUM_COLOURS + colour] = state.stacks[place, colour]
-        for mandala in range(NUM_MANDALAS):
-            obs[TILE_VALUE + mandala * NUM_COLOURS + colour] = state.tiles[mandala, colour]
-    for mandala in range(NUM_MANDALAS):
-        obs[PICKING + mandala] = state.picking == mandala
+    """Write my hand and what lies between the players."""
+    unseen = load(state.deck)
+    for other in range(len(state.hands)):
+        if other != player:
+            unseen += load(state.hands[other]) - load(state.known[other])
+    store(obs, HAND, load(state.hands[player]))
+    store(obs, UNSEEN, unseen)
+    store(obs, DISCARD, load(state.discard))
+    store_rows(obs, STACK, state.stacks)
+    store_rows(obs, TILE_VALUE, state.tiles)
     turns_left = state.max_turns - state.turn
     obs[DECK_SIZE] = size(state.deck)
     obs[PHASE] = state.phase
+    for mandala in range(NUM_MANDALAS):
+        obs[PICKING + mandala] = state.picking == mandala
     obs[FINAL] = state.final
     obs[TURNS_LEFT_HUNDREDS] = turns_left // DIGIT
     obs[TURNS_LEFT] = turns_left % DIGIT
@@ -151,46 +153,58 @@ def write_table(state: Any, player: int, obs: Any) -> None:
 
 
 @jit
-def write_cards(state: Any, player: int, seat: int, obs: Any) -> None:
-    """Write what everybody knows about the cards, markers and decisions of the player `seat` turns after the viewer."""
-    num_players = len(state.hands)
-    known = of_seat(seat, num_players, KNOWN, OTHER_KNOWN, NUM_COLOURS)
-    face_up = of_seat(seat, num_players, FACE_UP, OTHER_FACE_UP, CELLS)
-    face_down = of_seat(seat, num_players, FACE_DOWN, OTHER_FACE_DOWN, CELLS)
-    marker = of_seat(seat, num_players, MARKER, OTHER_MARKER, NUM_MANDALAS)
-    for colour in range(NUM_COLOURS):
-        obs[known + colour] = state.known[player, colour]
-    for mandala in range(NUM_MANDALAS):
-        obs[marker + mandala] = state.markers[mandala] == player
-        for colour in range(NUM_COLOURS):
-            cell = mandala * NUM_COLOURS + colour
-            obs[face_up + cell] = state.face_up[player, mandala, colour]
-            obs[face_down + cell] = state.face_down[player, mandala, colour]
-    obs[of_seat(seat, num_players, MOVE, OTHER_MOVE, 1)] = state.player == player
-    obs[of_seat(seat, num_players, COMPLETED, OTHER_COMPLETED, 1)] = state.completer == player
-    obs[of_seat(seat, num_players, SKIPPED, OTHER_SKIPPED, 1)] = state.skipped[player]
-    if seat > 0:
-        obs[of_seat(seat, num_players, 0, HAND_SIZE, 1)] = size(state.hands[player])
+def write_mine(state: Any, player: int, obs: Any) -> None:
+    """Write what everybody knows about my cards, tiles, markers and decisions."""
+    store(obs, KNOWN, load(state.known[player]))
+    store_rows(obs, FACE_UP, state.face_up[player])
+    store_rows(obs, FACE_DOWN, state.face_down[player])
+    store(obs, SINGLE, load(state.singles[player]))
+    store_rows(obs, FLOWER_LOW, state.flower_lows[player])
+    store_rows(obs, FLOWER_HIGH, state.flower_highs[player])
+    write_labels(state, player, 0, obs)
 
 
 @jit
-def write_tiles(state: Any, player: int, seat: int, obs: Any) -> None:
-    """Write the single tiles and the flowers of the player `seat` turns after the viewer."""
+def write_others(state: Any, player: int, obs: Any) -> None:
+    """Write the same about the others, in turn order after me: each block holds all of them."""
     num_players = len(state.hands)
-    single = of_seat(seat, num_players, SINGLE, OTHER_SINGLE, NUM_COLOURS)
-    low = of_seat(seat, num_players, FLOWER_LOW, OTHER_FLOWER_LOW, FLOWER_CELLS)
-    high = of_seat(seat, num_players, FLOWER_HIGH, OTHER_FLOWER_HIGH, FLOWER_CELLS)
-    for cell in range(FLOWER_CELLS):
-        obs[low + cell] = 0
-        obs[high + cell] = 0
-    for colour in range(NUM_COLOURS):
-        obs[single + colour] = state.singles[player, colour]
-        for place in range(FLOWERS_PER_COLOUR):
-            code = int(state.flowers[player, colour, place])
-            if code == 0:
-                break
-            obs[low + place * NUM_COLOURS + colour] = lower_half(code)
-            obs[high + place * NUM_COLOURS + colour] = higher_half(code)
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        obs[of_seat(seat, num_players, 0, HAND_SIZE, 1)] = size(state.hands[other])
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        store(obs, of_seat(seat, num_players, KNOWN, OTHER_KNOWN, NUM_COLOURS), load(state.known[other]))
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        store_rows(obs, of_seat(seat, num_players, FACE_UP, OTHER_FACE_UP, CELLS), state.face_up[other])
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        store_rows(obs, of_seat(seat, num_players, FACE_DOWN, OTHER_FACE_DOWN, CELLS), state.face_down[other])
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        store(obs, of_seat(seat, num_players, SINGLE, OTHER_SINGLE, NUM_COLOURS), load(state.singles[other]))
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        start = of_seat(seat, num_players, FLOWER_LOW, OTHER_FLOWER_LOW, FLOWER_CELLS)
+        store_rows(obs, start, state.flower_lows[other])
+    for seat in range(1, num_players):
+        other = (player + seat) % num_players
+        start = of_seat(seat, num_players, FLOWER_HIGH, OTHER_FLOWER_HIGH, FLOWER_CELLS)
+        store_rows(obs, start, state.flower_highs[other])
+    for seat in range(1, num_players):
+        write_labels(state, (player + seat) % num_players, seat, obs)
+
+
+@jit
+def write_labels(state: Any, player: int, seat: int, obs: Any) -> None:
+    """Write markers and decisions of the player `seat` turns after the viewer; these blocks come after the piles."""
+    num_players = len(state.hands)
+    marker = of_seat(seat, num_players, MARKER, OTHER_MARKER, NUM_MANDALAS)
+    for mandala in range(NUM_MANDALAS):
+        obs[marker + mandala] = state.markers[mandala] == player
+    obs[of_seat(seat, num_players, MOVE, OTHER_MOVE, 1)] = state.player == player
+    obs[of_seat(seat, num_players, COMPLETED, OTHER_COMPLETED, 1)] = state.completer == player
+    obs[of_seat(seat, num_players, SKIPPED, OTHER_SKIPPED, 1)] = state.skipped[player]
 
 
 @jit
@@ -239,7 +253,7 @@ def read_table(obs: Any, state: Any) -> None:
 
 @jit
 def read_cards(obs: Any, seat: int, state: Any) -> None:
-    """Read what `write_cards` wrote."""
+    """Read the cards, markers and decisions of one player."""
     num_players = len(state.hands)
     known = of_seat(seat, num_players, KNOWN, OTHER_KNOWN, NUM_COLOURS)
     face_up = of_seat(seat, num_players, FACE_UP, OTHER_FACE_UP, CELLS)
@@ -263,7 +277,7 @@ def read_cards(obs: Any, seat: int, state: Any) -> None:
 
 @jit
 def read_tiles(obs: Any, seat: int, state: Any) -> None:
-    """Read what `write_tiles` wrote."""
+    """Read the single tiles and the flowers of one player."""
     num_players = len(state.hands)
     single = of_seat(seat, num_players, SINGLE, OTHER_SINGLE, NUM_COLOURS)
     low = of_seat(seat, num_players, FLOWER_LOW, OTHER_FLOWER_LOW, FLOWER_CELLS)
@@ -272,7 +286,8 @@ def read_tiles(obs: Any, seat: int, state: Any) -> None:
         state.singles[seat, colour] = obs[single + colour]
         for place in range(FLOWERS_PER_COLOUR):
             cell = place * NUM_COLOURS + colour
-            state.flowers[seat, colour, place] = flower_code(int(obs[low + cell]), int(obs[high + cell]))
+            state.flower_lows[seat, place, colour] = obs[low + cell]
+            state.flower_highs[seat, place, colour] = obs[high + cell]
 
 
 @jit
@@ -287,9 +302,8 @@ def read_tile_values(obs: Any, state: Any) -> None:
         for player in range(len(state.hands)):
             count_tile(counts, state.singles[player, colour])
             for place in range(FLOWERS_PER_COLOUR):
-                code = int(state.flowers[player, colour, place])
-                count_tile(counts, lower_half(code))
-                count_tile(counts, higher_half(code))
+                count_tile(counts, state.flower_lows[player, place, colour])
+                count_tile(counts, state.flower_highs[player, place, colour])
         tile = 0
         for place in range(NUM_VALUES):
             for _ in range(counts[place]):

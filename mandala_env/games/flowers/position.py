@@ -23,7 +23,7 @@ from mandala_env.games.flowers.state import (
     PICK,
     PLAY,
 )
-from mandala_env.games.flowers.tiles import add_flower, flower_code, higher_half, lower_half, value_code, value_word
+from mandala_env.games.flowers.tiles import add_flower, value_code, value_word
 
 KEYS = (
     "game", "player", "phase", "turn", "deck", "discard", "hands", "known", "stacks", "mandalas", "singles", "flowers",
@@ -51,7 +51,7 @@ def to_position(game: Game, state: Any) -> dict:
         "stacks": {kind: stack(state, kind) for kind in KINDS},
         "mandalas": [mandala_dict(state, mandala) for mandala in range(NUM_MANDALAS)],
         "singles": [singles(state.singles[player]) for player in players],
-        "flowers": [flowers(state.flowers[player]) for player in players],
+        "flowers": [flowers(state, player) for player in players],
         "final": bool(state.final),
         "picking": picking(state),
         "skipped": np.flatnonzero(state.skipped).tolist(),
@@ -93,13 +93,14 @@ def singles(values: Any) -> dict[str, int | str]:
     return {colour: value_word(code) for colour, code in zip(COLOURS, values, strict=True) if code}
 
 
-def flowers(codes: Any) -> list[list]:
-    """A player's flowers as [colour, lower half, higher half], by colour."""
+def flowers(state: Any, player: int) -> list[list]:
+    """A player's flowers as [colour, lower half, higher half], by colour, the least first."""
+    lows, highs = state.flower_lows[player].tolist(), state.flower_highs[player].tolist()
     return [
-        [colour, value_word(lower_half(int(code))), value_word(higher_half(int(code)))]
-        for colour, of_colour in zip(COLOURS, codes, strict=True)
-        for code in of_colour[::-1]
-        if code
+        [colour, value_word(lows[place][index]), value_word(highs[place][index])]
+        for index, colour in enumerate(COLOURS)
+        for place in reversed(range(FLOWERS_PER_COLOUR))
+        if lows[place][index]
     ]
 
 
@@ -182,15 +183,16 @@ def read_tiles(game: Game, reader: Reader, state: Any) -> None:
     for player, (name, found) in enumerate(reader.items("flowers", game.num_players)):
         require(isinstance(found, (list, tuple)), f"{name}: expected a list of flowers, not {found!r}")
         for index, item in enumerate(found):
-            read_flower(item, state.flowers[player], f"{name}[{index}]")
+            read_flower(item, state, player, f"{name}[{index}]")
 
 
-def read_flower(value: Any, codes: Any, name: str) -> None:
+def read_flower(value: Any, state: Any, player: int, name: str) -> None:
     """Put a flower among those of a player."""
     (_, colour), (_, one), (_, two) = list_items(value, 3, f"{name}, a flower [colour, half, half]")
-    of_colour = codes[read_colour(colour, COLOURS, name)]
-    require(of_colour[-1] == 0, f"{name}: there are tiles for {FLOWERS_PER_COLOUR} {colour} flowers only")
-    add_flower(of_colour, flower_code(read_value(one, name), read_value(two, name)))
+    index = read_colour(colour, COLOURS, name)
+    has_room = state.flower_lows[player, -1, index] == 0
+    require(has_room, f"{name}: there are tiles for {FLOWERS_PER_COLOUR} {colour} flowers only")
+    add_flower(state, player, index, read_value(one, name), read_value(two, name))
 
 
 def read_mandala(game: Game, reader: Reader, mandala: int, state: Any) -> None:
@@ -290,8 +292,7 @@ def check_tiles(state: Any) -> None:
     for index, colour in enumerate(COLOURS):
         codes = [place + 1 for place in range(NUM_VALUES) for _ in range(counts[place][index])]
         codes += [*state.tiles[:, index].tolist(), *state.singles[:, index].tolist()]
-        for code in state.flowers[:, index].ravel().tolist():
-            codes += [lower_half(code), higher_half(code)]
+        codes += [*state.flower_lows[..., index].flat, *state.flower_highs[..., index].flat]
         found = [value_word(code) for code in sorted(codes) if code]
         expected = [value_word(code) for code in state.tile_values[index]]
         where = "stacks, mandalas, singles and flowers"

@@ -10,7 +10,7 @@ import numpy as np
 
 from mandala_env.core.actions import allow, run
 from mandala_env.core.jit import jit
-from mandala_env.core.piles import move_all, size, take_random
+from mandala_env.core.piles import ONES, load, move_all, present, put, size, take_random
 from mandala_env.core.rng import below
 from mandala_env.games.flowers.actions import COLOUR, COUNT, MANDALA, PICK_ID, PLAY_ID, TILE
 from mandala_env.games.flowers.destruction import cards_in, destroy, draw_tiles, pick, stacks_are_empty
@@ -54,7 +54,8 @@ def deal(state: Any) -> None:
     state.face_up[:] = 0
     state.face_down[:] = 0
     state.singles[:] = 0
-    state.flowers[:] = 0
+    state.flower_lows[:] = 0
+    state.flower_highs[:] = 0
     state.tiles[:] = 0
     state.stacks[:] = 0
     for colour in range(NUM_COLOURS):
@@ -65,7 +66,7 @@ def deal(state: Any) -> None:
     left = NUM_CARDS
     for player in range(len(state.hands)):
         for _ in range(STARTING_HAND + player):
-            state.hands[player, take_random(state.deck, left, state)] += 1
+            put(state.hands[player], take_random(state.deck, left, state), 1)
             left -= 1
 
 
@@ -153,12 +154,12 @@ def play(state: Any, mandala: int, colour: int, count: int) -> None:
     """Play cards: face up if the colour is new in this mandala, otherwise shown and laid face down."""
     me = state.player
     is_new = is_new_colour(state, mandala, colour)
-    state.hands[me, colour] -= count
+    put(state.hands[me], colour, -count)
     state.known[me, colour] = max(0, state.known[me, colour] - count)
     if is_new:
-        state.face_up[me, mandala, colour] += count
+        put(state.face_up[me, mandala], colour, count)
     else:
-        state.face_down[me, mandala, colour] += count
+        put(state.face_down[me, mandala], colour, count)
 
 
 @jit
@@ -183,7 +184,7 @@ def draw(state: Any, num_played: int) -> None:
             in_deck = size(state.deck)
             if in_deck == 0:
                 return
-        hand[take_random(state.deck, in_deck, state)] += 1
+        put(hand, take_random(state.deck, in_deck, state), 1)
         in_deck -= 1
 
 
@@ -203,10 +204,10 @@ def check_claim(state: Any, mandala: int) -> None:
 @jit
 def is_complete(state: Any, mandala: int) -> bool:
     """Complete a mandala: all six colours are there, on the tiles and on the cards that lie face up."""
-    num_missing = 0
-    for colour in range(NUM_COLOURS):
-        num_missing += is_new_colour(state, mandala, colour)
-    return num_missing == 0
+    cards = load(state.tiles[mandala])
+    for player in range(len(state.hands)):
+        cards |= load(state.face_up[player, mandala])
+    return present(cards) == ONES
 
 
 @jit

@@ -45,7 +45,6 @@ def state_dtype(num_players: int) -> np.dtype:
             ("completer", np.int8),  # who completed it; NOBODY outside PICK and in the final destructions
             ("final", np.int8),  # 1 from the moment on when the game ends and what is left is destroyed
             ("adjudicated", np.int8),  # 1 if max_turns ended the game
-            ("tile_values", np.int8, (C, TILES_PER_COLOUR)),  # option: the value codes of all tiles, in rising order
             ("skipped", np.int8, (p,)),  # 1 for the players whose turn was skipped just before this turn
             ("stacks", np.int8, (V, C)),  # tiles that are not drawn yet; row v - 1 counts those of value code v
             ("deck", np.int8, (C,)),
@@ -57,7 +56,10 @@ def state_dtype(num_players: int) -> np.dtype:
             ("face_up", np.int8, (p, M, C)),
             ("face_down", np.int8, (p, M, C)),
             ("singles", np.int8, (p, C)),  # the value code of a player's single tile of that colour
-            ("flowers", np.int8, (p, C, FLOWERS_PER_COLOUR)),  # flower codes (`flower_code`) in falling order
+            # The value codes of the halves of each flower; a colour's flowers in falling order, 0 where there is none.
+            ("flower_lows", np.int8, (p, FLOWERS_PER_COLOUR, C)),
+            ("flower_highs", np.int8, (p, FLOWERS_PER_COLOUR, C)),
+            ("tile_values", np.int8, (C, TILES_PER_COLOUR)),  # option: the value codes of all tiles, in rising order
         ],
         align=True,
     )
@@ -65,7 +67,6 @@ def state_dtype(num_players: int) -> np.dtype:
 
 STATES = {num_players: state_dtype(num_players) for num_players in PLAYER_COUNTS}
 AXES = {
-    "tile_values": ("colour", "tile"),
     "skipped": ("player",),
     "stacks": ("value", "colour"),
     "deck": ("colour",),
@@ -77,5 +78,7 @@ AXES = {
     "face_up": ("player", "mandala", "colour"),
     "face_down": ("player", "mandala", "colour"),
     "singles": ("player", "colour"),
-    "flowers": ("player", "colour", "flower"),
+    "flower_lows": ("player", "flower", "colour"),
+    "flower_highs": ("player", "flower", "colour"),
+    "tile_values": ("colour", "tile"),
 }

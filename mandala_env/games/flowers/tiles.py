@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mandala_env.core.actions import count_bits
 from mandala_env.core.jit import jit
+from mandala_env.core.piles import load, present
 from mandala_env.games.flowers.state import (
     COLOURS,
     COLOURS_PER_KIND,
@@ -17,7 +19,6 @@ from mandala_env.games.flowers.state import (
 
 DEFAULT_VALUES = (1, 2, 3, 4, 5, "x3")
 X3_WORD = "x3"
-FLOWER_BASE = X3 + 1  # a flower's code is lower half + FLOWER_BASE * higher half
 
 Values = tuple[int | str, ...]  # of the six tiles of a colour
 
@@ -77,24 +78,6 @@ def kind_of(colour: int) -> int:
 
 
 @jit
-def flower_code(a: int, b: int) -> int:
-    """One number for the two halves of a flower, whichever way round; 0 is no flower."""
-    return min(a, b) + FLOWER_BASE * max(a, b)
-
-
-@jit
-def lower_half(code: int) -> int:
-    """The lower half of a flower; x3 is the highest value code."""
-    return code % FLOWER_BASE
-
-
-@jit
-def higher_half(code: int) -> int:
-    """The higher half of a flower."""
-    return code // FLOWER_BASE
-
-
-@jit
 def points_of_single(value: int) -> int:
     """Scoring: a single tile is worth its value, x3 nothing."""
     return 0 if value == X3 else value
@@ -115,9 +98,8 @@ def points_of(state: Any, player: int) -> int:
     for colour in range(NUM_COLOURS):
         points += points_of_single(int(state.singles[player, colour]))
         for place in range(FLOWERS_PER_COLOUR):
-            code = int(state.flowers[player, colour, place])
-            if code > 0:
-                points += points_of_flower(lower_half(code), higher_half(code))
+            low, high = int(state.flower_lows[player, place, colour]), int(state.flower_highs[player, place, colour])
+            points += points_of_flower(low, high)
     return points
 
 
@@ -125,9 +107,8 @@ def points_of(state: Any, player: int) -> int:
 def num_flowers(state: Any, player: int) -> int:
     """How many flowers lie in front of a player."""
     count = 0
-    for colour in range(NUM_COLOURS):
-        for place in range(FLOWERS_PER_COLOUR):
-            count += state.flowers[player, colour, place] > 0
+    for place in range(FLOWERS_PER_COLOUR):
+        count += count_bits(present(load(state.flower_lows[player, place])))
     return count
 
 
@@ -141,14 +122,18 @@ def take_tile(state: Any, player: int, mandala: int, colour: int) -> None:
         state.singles[player, colour] = value
     else:
         state.singles[player, colour] = 0
-        add_flower(state.flowers[player, colour], flower_code(single, value))
+        add_flower(state, player, colour, single, value)
 
 
 @jit
-def add_flower(flowers: Any, code: int) -> None:
-    """Put a flower among those of its colour, which lie in falling order of their codes."""
+def add_flower(state: Any, player: int, colour: int, one: int, two: int) -> None:
+    """Put a flower among those of its colour, which lie in falling order of their higher, then their lower halves."""
+    low, high = min(one, two), max(one, two)
     for place in range(FLOWERS_PER_COLOUR):
-        lesser = int(flowers[place])
-        if code > lesser:
-            flowers[place] = code
-            code = lesser
+        its_low, its_high = (
+            int(state.flower_lows[player, place, colour]),
+            int(state.flower_highs[player, place, colour]),
+        )
+        if high > its_high or (high == its_high and low > its_low):
+            state.flower_lows[player, place, colour], state.flower_highs[player, place, colour] = low, high
+            low, high = its_low, its_high

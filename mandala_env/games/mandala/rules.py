@@ -10,7 +10,7 @@ import numpy as np
 
 from mandala_env.core.actions import allow, count_bits, run
 from mandala_env.core.jit import jit
-from mandala_env.core.piles import BYTE, ONES, colours_of, load, move_all, present, size, take_random, total
+from mandala_env.core.piles import BYTE, ONES, colours_of, load, move_all, present, put, size, take_random, total
 from mandala_env.games.mandala.actions import (
     BUILD,
     BUILD_ID,
@@ -65,16 +65,16 @@ def deal(state: Any) -> None:
     left = NUM_COLOURS * CARDS_PER_COLOUR
     for mandala in range(NUM_MANDALAS):
         for _ in range(STARTING_MOUNTAIN):
-            state.mountains[mandala, take_random(state.deck, left, state)] += 1
+            put(state.mountains[mandala], take_random(state.deck, left, state), 1)
             left -= 1
     for player in range(NUM_PLAYERS):
         for _ in range(STARTING_HAND):
-            state.hands[player, take_random(state.deck, left, state)] += 1
+            put(state.hands[player], take_random(state.deck, left, state), 1)
             left -= 1
         for _ in range(STARTING_CUP):
             colour = take_random(state.deck, left, state)
-            state.cups[player, colour] += 1
-            state.starting_cups[player, colour] += 1
+            put(state.cups[player], colour, 1)
+            put(state.starting_cups[player], colour, 1)
             left -= 1
 
 
@@ -148,24 +148,24 @@ def apply(state: Any, action: int) -> None:
 def build(state: Any, mandala: int, colour: int) -> None:
     """Build: one card to a mountain, then draw 3, to at most 8 in hand."""
     hand = state.hands[state.player]
-    hand[colour] -= 1
-    state.mountains[mandala, colour] += 1
+    put(hand, colour, -1)
+    put(state.mountains[mandala], colour, 1)
     draw(state, hand, min(CARDS_DRAWN_FOR_A_BUILD, HAND_LIMIT - size(hand)))
 
 
 @jit
 def grow(state: Any, mandala: int, colour: int, count: int) -> None:
     """Grow: cards of one colour to your own field; no draw."""
-    state.hands[state.player, colour] -= count
-    state.fields[mandala, state.player, colour] += count
+    put(state.hands[state.player], colour, -count)
+    put(state.fields[mandala, state.player], colour, count)
 
 
 @jit
 def discard(state: Any, colour: int, count: int) -> None:
     """Discard: cards of one colour to the discard, then draw as many; they may be among those shuffled and drawn."""
     hand = state.hands[state.player]
-    hand[colour] -= count
-    state.discard[colour] += count
+    put(hand, colour, -count)
+    put(state.discard, colour, count)
     draw(state, hand, count)
 
 
@@ -178,7 +178,7 @@ def draw(state: Any, target: Any, count: int) -> None:
             left = rebuild_deck(state)
             if left == 0:
                 return
-        target[take_random(state.deck, left, state)] += 1
+        put(target, take_random(state.deck, left, state), 1)
         left -= 1
         if left == 0:
             state.exhaustions += 1
