@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.jit import jit
+from mandala_env.core.jit import IS_COMPILED, jit
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,10 @@ def nth_bit(word: Any, n: Any) -> int:
     shift = np.uint64(count_bits(passed) << 3)
     before = ((counts << EIGHT) >> shift) & LOW_BYTE
     return np.int64(shift) + NTH_BIT_OF_BYTE[(word >> shift) & LOW_BYTE, n - before]
+
+
+if not IS_COMPILED:  # unsigned numbers are meant to wrap around
+    nth_bit = np.errstate(over="ignore")(nth_bit)
 
 
 def num_eights(num_actions: int) -> int:
