@@ -9,6 +9,7 @@ OPPONENTS = {
     "random": "mandala_env.opponents.random:RandomOpponent",
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",
     "checkpoint": "mandala_env.opponents.checkpoint:CheckpointOpponent",
+    "champion": "mandala_env.opponents.champion:ChampionOpponent",
 }
 
 
