@@ -26,7 +26,7 @@ import numpy as np
 
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import Game, IllegalAction, State
-from mandala_env.registry import load_game
+from mandala_env.registry import list_games, load_game
 
 FIRST_LINE = "mandala transcript 1"
 LARGEST_FILE = 2**21  # bytes: some 60,000 moves
@@ -104,7 +104,9 @@ class Transcript:
 
     def text(self) -> str:
         """The transcript as it is kept in a file."""
-        start = {"seed": self.start.seed} if self.start.seed is not None else {"generator": self.start.generator}
+        start: dict[str, Any] = (
+            {"seed": self.start.seed} if self.start.seed is not None else {"generator": self.start.generator}
+        )
         if self.start.position is not None:
             start["position"] = compact(self.start.position)
         lines = [FIRST_LINE, f"game: {self.game.id}", f"options: {compact(dict(self.game.options))}"]
@@ -157,7 +159,7 @@ def parse_transcript(content: str | bytes, name: str = "transcript") -> Transcri
         try:
             content = content.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = content[: error.start].count(b"\n") + 1
+            line = error.object[: error.start].count(b"\n") + 1
             raise TranscriptError(f"{name}, line {line}: this is no text in UTF-8") from None
     return _Reading(name).read(content)
 
@@ -233,16 +235,17 @@ class _Reading:
     def read_game(self) -> Game:
         if "game" not in self.header:
             raise self.wrong("the header does not say which game: expected a line such as 'game: mandala_v0'")
+        number, game_id = self.header["game"]
+        if game_id not in list_games():
+            raise self.wrong(f"unknown game {game_id[:60]!r}; the games are {', '.join(list_games())}", number)
         options = self.entry("options") if "options" in self.header else {}
+        number = self.header.get("options", (number, ""))[0]
+        if not isinstance(options, dict):
+            raise self.wrong(f"options: expected an object, not {str(options)[:60]}", number)
         try:
-            if not isinstance(options, dict):
-                raise ValueError(f"options: expected an object, not {options!r}")
-            game: Game = load_game(self.header["game"][1], **options)
-        except ValueError as error:
-            number = self.header["options" if "option" in str(error) else "game"][0]
-            raise self.wrong(str(error), number) from None
-        except TypeError as error:  # such as a list where a game wants a word
-            raise self.wrong(f"options: {error}", self.header["options"][0]) from None
+            game: Game = load_game(game_id, **options)
+        except (ValueError, TypeError) as error:  # TypeError: such as a list where a game wants a word
+            raise self.wrong(f"options: {error}", number) from None
         return game
 
     def read_start(self) -> Start:

@@ -1,0 +1,91 @@
+"use strict";
+// Shows a game that was played: data has title, definitions (shapes of all drawings) and frames, see arena/replay.py.
+function showReplay(root, data) {
+  const make = (name, attributes = {}, text = "") => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = text;
+    return element;
+  };
+  const last = data.frames.length - 1;
+  let place = 0;
+  let timer = null;
+
+  root.replaceChildren();
+  root.classList.add("replay");
+  const shapes = make("div");
+  shapes.innerHTML =
+    `<svg class="definitions" aria-hidden="true" focusable="false"><defs>${data.definitions}</defs></svg>`;
+  const picture = make("div", { class: "picture" });
+  const caption = make("p", { class: "caption", "aria-live": "polite" });
+  const policy = make("div", { class: "policy" });
+  const slider = make("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "move" });
+  const controls = make("div", { class: "controls" });
+  const button = (label, title, action) => {
+    const element = make("button", { type: "button", title, "aria-label": title }, label);
+    element.addEventListener("click", action);
+    return element;
+  };
+  const playButton = button("▶", "play", () => (timer ? stop() : play()));
+  controls.append(
+    button("⏮", "to the start", () => show(0)),
+    button("◀", "one move back", () => show(place - 1)),
+    playButton,
+    button("▷", "one move on", () => show(place + 1)),
+    button("⏭", "to the end", () => show(last)),
+    slider,
+  );
+  root.append(make("h1", {}, data.title), shapes, controls, caption, picture);
+  if (data.frames.some((frame) => frame.choices)) root.append(policy);
+
+  function show(wanted) {
+    place = Math.max(0, Math.min(last, wanted));
+    const frame = data.frames[place];
+    picture.innerHTML = frame.svg;
+    caption.textContent = `${place} of ${last}: ${frame.caption}`;
+    slider.value = place;
+    policy.replaceChildren();
+    if (frame.choices) showPolicy(frame);
+    if (place === last) stop();
+  }
+
+  function showPolicy(frame) {
+    const expects = frame.value === null ? "" : `, expects ${frame.value >= 0 ? "+" : ""}${frame.value.toFixed(2)}`;
+    const table = make("table");
+    for (const [text, chance, isPlayed] of frame.choices) {
+      const row = make("tr", isPlayed ? { class: "played" } : {});
+      const bar = make("div", { class: "bar" });
+      bar.style.width = `${(100 * chance).toFixed(1)}%`;
+      const cell = make("td");
+      cell.append(bar);
+      row.append(make("td", {}, `${text}${isPlayed ? " (played)" : ""}`), make("td", {}, `${(100 * chance).toFixed(1)}%`), cell);
+      table.append(row);
+    }
+    policy.append(make("p", {}, `The policy for ${frame.player}${expects}`), table);
+  }
+
+  function play() {
+    if (place === last) show(0);
+    timer = setInterval(() => show(place + 1), 900);
+    playButton.textContent = "⏸";
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    playButton.textContent = "▶";
+  }
+
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  const keys = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  const onKey = (event) => {
+    if (!root.isConnected) return document.removeEventListener("keydown", onKey);
+    if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in keys)) return;
+    if (/^(TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    event.preventDefault();
+    show(place + keys[event.key]);
+  };
+  document.addEventListener("keydown", onKey);
+  show(0);
+  return { show, stop };
+}
