@@ -178,7 +178,7 @@ def add_serve(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine)")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument(
-        "--checkpoint", nargs="+", default=[], metavar="PATH", help="players to choose from; the first gives hints"
+        "--players", nargs="+", default=[], metavar="OPPONENT", help="checkpoints' folders; the first gives the hints"
     )
     parser.set_defaults(run=run_serve)
 
@@ -192,9 +192,9 @@ def run_serve(given: argparse.Namespace) -> None:
         raise ValueError(f"the page needs {error.name}: pip install 'mandala-env[play]'") from None
     from mandala_env.web.server import make_app
 
-    if given.checkpoint:
+    if given.players:
         use_one_torch_thread()
-    app = make_app(given.checkpoint, hosts=[given.host])
+    app = make_app(given.players, hosts=[given.host])
     print(f"http://{given.host}:{given.port}", flush=True)
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 

@@ -1,4 +1,25 @@
 "use strict";
+// What a policy would do: data has player, value and choices [text, chance, was it played].
+function policyTable(data) {
+  const block = document.createElement("div");
+  const line = document.createElement("p");
+  const expects = data.value === null ? "" : `, expects ${data.value >= 0 ? "+" : ""}${data.value.toFixed(2)}`;
+  line.textContent = `For ${data.player}${expects}:`;
+  const table = document.createElement("table");
+  for (const [text, chance, isPlayed] of data.choices) {
+    const row = table.insertRow();
+    if (isPlayed) row.className = "played";
+    row.insertCell().textContent = isPlayed ? `${text} (played)` : text;
+    row.insertCell().textContent = `${(100 * chance).toFixed(1)}%`;
+    const bar = row.insertCell().appendChild(document.createElement("div"));
+    bar.className = "bar";
+    bar.style.width = `${(100 * chance).toFixed(1)}%`;
+  }
+  block.className = "policy";
+  block.append(line, table);
+  return block;
+}
+
 // Shows a game that was played: data has title, definitions (shapes of all drawings) and frames, see arena/replay.py.
 function showReplay(root, data) {
   const make = (name, attributes = {}, text = "") => {
@@ -18,7 +39,7 @@ function showReplay(root, data) {
     `<svg class="definitions" aria-hidden="true" focusable="false"><defs>${data.definitions}</defs></svg>`;
   const picture = make("div", { class: "picture" });
   const caption = make("p", { class: "caption", "aria-live": "polite" });
-  const policy = make("div", { class: "policy" });
+  const policy = make("div", { class: "policy-place" });
   const slider = make("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "move" });
   const controls = make("div", { class: "controls" });
   const button = (label, title, action) => {
@@ -45,23 +66,8 @@ function showReplay(root, data) {
     caption.textContent = `${place} of ${last}: ${frame.caption}`;
     slider.value = place;
     policy.replaceChildren();
-    if (frame.choices) showPolicy(frame);
+    if (frame.choices) policy.append(policyTable(frame));
     if (place === last) stop();
-  }
-
-  function showPolicy(frame) {
-    const expects = frame.value === null ? "" : `, expects ${frame.value >= 0 ? "+" : ""}${frame.value.toFixed(2)}`;
-    const table = make("table");
-    for (const [text, chance, isPlayed] of frame.choices) {
-      const row = make("tr", isPlayed ? { class: "played" } : {});
-      const bar = make("div", { class: "bar" });
-      bar.style.width = `${(100 * chance).toFixed(1)}%`;
-      const cell = make("td");
-      cell.append(bar);
-      row.append(make("td", {}, `${text}${isPlayed ? " (played)" : ""}`), make("td", {}, `${(100 * chance).toFixed(1)}%`), cell);
-      table.append(row);
-    }
-    policy.append(make("p", {}, `The policy for ${frame.player}${expects}`), table);
   }
 
   function play() {

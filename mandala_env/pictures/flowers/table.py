@@ -134,9 +134,9 @@ class Table:
         if has_marker:
             with canvas.part(None, "claim marker"):
                 canvas.use("marker", x + 13, y + (self.row - 4) / 2, 1)
-        canvas.text(x + 27, y + self.row / 2 + 2, shorten(self.setting.names[player], 9), 12, fill=SOFT)
+        canvas.text(x + 27, y + self.row / 2 + 2, shorten(self.setting.names[player], 11), 11, fill=SOFT)
         height = self.row - 8
-        left, right = x + 90, x + width - 6
+        left, right = x + 102, x + width - 6
         share = (right - left - 8) * (len(up) + 0.5) / (len(up) + len(down) + 1)
         if up:
             canvas.fan(up, left, y + 2, share if down else right - left, height)
@@ -160,7 +160,7 @@ class Table:
         x = pad + height + (60 if self.wide else 44)
         canvas.text(x, y + height / 2 - 4, "tiles dark, light" if self.wide else "tiles", 12, fill=SOFT)
         canvas.text(x, y + height / 2 + 12, f"{seen['stacks']['dark']}, {seen['stacks']['light']}", 16, bold=True)
-        x += 140 if self.wide else 58
+        x += 140 if self.wide else 66
         width = pad + self.room - x
         canvas.rect(x, y, width, height + 16, "#e4dccb")
         canvas.text(x + 10, y + height / 2, "discard", 12, fill=SOFT)
