@@ -192,6 +192,8 @@ def run_serve(given: argparse.Namespace) -> None:
         raise ValueError(f"the page needs {error.name}: pip install 'mandala-env[play]'") from None
     from mandala_env.web.server import make_app
 
+    if not 1 <= given.port <= 65535:
+        raise ValueError(f"--port: expected a number from 1 to 65535, not {given.port}")
     if given.players:
         use_one_torch_thread()
     app = make_app(given.players, hosts=[given.host])

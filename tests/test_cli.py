@@ -1,9 +1,13 @@
 """The command `mandala`: what it prints, what it writes, and how it refuses."""
 
 import json
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -99,6 +103,35 @@ def test_replay_prints_the_game_or_writes_a_page(
     assert capsys.readouterr().out.count("--- ") == 2
 
 
+def test_serve_answers_at_the_address_that_it_prints() -> None:
+    pytest.importorskip("uvicorn")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mandala_env", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            assert address == f"http://127.0.0.1:{port}"
+            for _ in range(200):
+                try:
+                    with urlopen(f"{address}/api/choices") as answer:
+                        assert "mandala_v0" in answer.read().decode()
+                    break
+                except URLError:
+                    time.sleep(0.1)
+            else:
+                raise AssertionError("the server does not answer")
+        finally:
+            server.terminate()
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'mandala-env[play]'" in refusal(["serve"], capsys)
+
+
 def test_docs_prints_every_block_and_every_kind_of_action(capsys: Capture) -> None:
     for game_id in list_games():
         main(["docs", "--game", game_id])
@@ -131,6 +164,8 @@ def test_warmup_says_where_the_compiled_code_is(capsys: Capture) -> None:
         (["play", "--seat", "2"], "player must be a seat from 0 to 1, not 2"),
         (["play", "--against", "random", "random"], "expected one opponent for all seats or 1 of them, not 2"),
         (["play", "--hints", "nobody"], "unknown opponent 'nobody'"),
+        (["serve", "--port", "99999"], "expected a number from 1 to 65535, not 99999"),
+        (["serve", "--players", "nobody"], "unknown opponent 'nobody'"),
         (["replay", "no/such/file"], "no/such/file"),
         (["replay", __file__], "line 1: expected 'mandala transcript 1'"),
     ],

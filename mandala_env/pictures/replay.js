@@ -42,18 +42,27 @@ function showReplay(root, data) {
   const policy = make("div", { class: "policy-place" });
   const slider = make("input", { type: "range", min: 0, max: last, value: 0, "aria-label": "move" });
   const controls = make("div", { class: "controls" });
-  const button = (label, title, action) => {
-    const element = make("button", { type: "button", title, "aria-label": title }, label);
+  // Drawn, because not every font has such signs.
+  const SIGNS = {
+    start: "M4 4V16M16 4L7 10L16 16Z", back: "M14 4L5 10L14 16Z", on: "M6 4L15 10L6 16Z", end: "M16 4V16M4 4L13 10L4 16Z",
+    play: "M3 3L10 10L3 17ZM11 3L18 10L11 17Z", pause: "M6 4V16M14 4V16",
+  };
+  const draw = (element, sign) => {
+    element.innerHTML = `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="${SIGNS[sign]}"/></svg>`;
+  };
+  const button = (sign, title, action) => {
+    const element = make("button", { type: "button", title, "aria-label": title });
+    draw(element, sign);
     element.addEventListener("click", action);
     return element;
   };
-  const playButton = button("▶", "play", () => (timer ? stop() : play()));
+  const playButton = button("play", "play", () => (timer ? stop() : play()));
   controls.append(
-    button("⏮", "to the start", () => show(0)),
-    button("◀", "one move back", () => show(place - 1)),
+    button("start", "to the start", () => show(0)),
+    button("back", "one move back", () => show(place - 1)),
     playButton,
-    button("▷", "one move on", () => show(place + 1)),
-    button("⏭", "to the end", () => show(last)),
+    button("on", "one move on", () => show(place + 1)),
+    button("end", "to the end", () => show(last)),
     slider,
   );
   root.append(make("h1", {}, data.title), shapes, controls, caption, picture);
@@ -73,13 +82,13 @@ function showReplay(root, data) {
   function play() {
     if (place === last) show(0);
     timer = setInterval(() => show(place + 1), 900);
-    playButton.textContent = "⏸";
+    draw(playButton, "pause");
   }
 
   function stop() {
     clearInterval(timer);
     timer = null;
-    playButton.textContent = "▶";
+    draw(playButton, "play");
   }
 
   slider.addEventListener("input", () => show(Number(slider.value)));

@@ -23,6 +23,7 @@ from mandala_env.transcript import parse_transcript
 from mandala_env.web.sessions import YOU, Refused, Session, Sessions
 
 LARGEST_BODY = 2**18  # bytes: a long transcript
+LONGEST_ACTION = 100
 MOST_MOVES_SHOWN = 1500  # of a transcript
 LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")
@@ -159,88 +160,111 @@ def width_of(request: Request) -> int:
     return int(wanted)
 
 
+class Handlers:
+    """What is done for each kind of request."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        self.lobby = lobby
+
+    def routes(self) -> list[tuple[str, Handler, str]]:
+        """Path, handler and method of all requests that are answered."""
+        game = "/api/games/{id}"
+        return [
+            ("/api/choices", self.choices, "GET"),
+            ("/api/games", self.open_game, "POST"),
+            (game, self.show_game, "GET"),
+            (f"{game}/moves", self.move, "POST"),
+            (f"{game}/advance", self.advance, "POST"),
+            (f"{game}/advice", self.advice, "GET"),
+            (f"{game}/transcript", self.transcript, "GET"),
+            ("/api/replays", self.replay, "POST"),
+            *((path, static(*where), "GET") for path, where in STATIC.items()),
+        ]
+
+    def session(self, request: Request) -> Session:
+        """The game that a request is about."""
+        return self.lobby.sessions.get(request.path_params["id"])
+
+    async def choices(self, request: Request) -> Response:
+        """What can be played, and by whom."""
+        return JSONResponse(self.lobby.choices())
+
+    async def open_game(self, request: Request) -> Response:
+        """Begin {"game", "seats"}."""
+        width, body = width_of(request), await read_json(request)
+        session = await run_in_threadpool(self.lobby.open, body.get("game"), body.get("seats"))
+        return JSONResponse(await run_in_threadpool(session.view, width), 201)
+
+    async def show_game(self, request: Request) -> Response:
+        """The game as it stands."""
+        return JSONResponse(await run_in_threadpool(self.session(request).view, width_of(request)))
+
+    async def move(self, request: Request) -> Response:
+        """The person's move {"number", "action"}."""
+        session, width, body = self.session(request), width_of(request), await read_json(request)
+        text, number = body.get("action"), whole(body, "number")
+        if not isinstance(text, str) or len(text) > LONGEST_ACTION:
+            raise Refused(400, "action: expected a text such as 'build 0 red'")
+        await run_in_threadpool(session.move, number, text)
+        return JSONResponse(await run_in_threadpool(session.view, width))
+
+    async def advance(self, request: Request) -> Response:
+        """An opponent's move {"number"}."""
+        session, width, body = self.session(request), width_of(request), await read_json(request)
+        await run_in_threadpool(session.advance, whole(body, "number"))
+        return JSONResponse(await run_in_threadpool(session.view, width))
+
+    async def advice(self, request: Request) -> Response:
+        """What the adviser would do."""
+        return JSONResponse(await run_in_threadpool(self.session(request).advice))
+
+    async def transcript(self, request: Request) -> Response:
+        """The game as a text to keep."""
+        return PlainTextResponse(await run_in_threadpool(self.session(request).transcript))
+
+    async def replay(self, request: Request) -> Response:
+        """All moments of {"transcript", "viewer"}."""
+        width, body = width_of(request), await read_json(request)
+        return JSONResponse(await run_in_threadpool(show_transcript, self.lobby, body, width))
+
+
 def make_app(specs: Sequence[str] = (), hosts: Sequence[str] = LOCAL, sessions: Sessions | None = None) -> Starlette:
-    """The whole server as an ASGI application.
+    """The whole server as an ASGI application; `app.state.lobby` is its Lobby.
 
     specs     opponents besides the known ones, see `Lobby`; one that fits no game is a ValueError
     hosts     the names under which the server may be asked for; it always may as this machine
     sessions  where games are kept
     """
-    lobby = Lobby(specs, sessions)
     allowed = None if set(hosts) & set(EVERYWHERE) else {*LOCAL, *hosts}
-
-    def guarded(handler: Handler) -> Handler:
-        async def answer(request: Request) -> Response:
-            try:
-                check_origin(request, allowed)
-                response = await handler(request)
-            except Refused as error:
-                response = JSONResponse({"error": str(error)}, error.status)
-            response.headers.update(HEADERS)
-            return response
-
-        return answer
-
-    async def choices(request: Request) -> Response:
-        return JSONResponse(lobby.choices())
-
-    async def open_game(request: Request) -> Response:
-        width, body = width_of(request), await read_json(request)
-        session = await run_in_threadpool(lobby.open, body.get("game"), body.get("seats"))
-        return JSONResponse(await run_in_threadpool(session.view, width), 201)
-
-    async def show_game(request: Request) -> Response:
-        session = lobby.sessions.get(request.path_params["id"])
-        return JSONResponse(await run_in_threadpool(session.view, width_of(request)))
-
-    async def move(request: Request) -> Response:
-        session, width = lobby.sessions.get(request.path_params["id"]), width_of(request)
-        body = await read_json(request)
-        text, number = body.get("action"), whole(body, "number")
-        if not isinstance(text, str) or len(text) > 100:
-            raise Refused(400, "action: expected a text such as 'build 0 red'")
-        await run_in_threadpool(session.move, number, text)
-        return JSONResponse(await run_in_threadpool(session.view, width))
-
-    async def advance(request: Request) -> Response:
-        session, width = lobby.sessions.get(request.path_params["id"]), width_of(request)
-        number = whole(await read_json(request), "number")
-        await run_in_threadpool(session.advance, number)
-        return JSONResponse(await run_in_threadpool(session.view, width))
-
-    async def advice(request: Request) -> Response:
-        session = lobby.sessions.get(request.path_params["id"])
-        return JSONResponse(await run_in_threadpool(session.advice))
-
-    async def transcript(request: Request) -> Response:
-        session = lobby.sessions.get(request.path_params["id"])
-        return PlainTextResponse(await run_in_threadpool(session.transcript))
-
-    async def replay(request: Request) -> Response:
-        width, body = width_of(request), await read_json(request)
-        return JSONResponse(await run_in_threadpool(show_transcript, lobby, body, width))
-
-    routes = [
-        ("/api/choices", choices, "GET"),
-        ("/api/games", open_game, "POST"),
-        ("/api/games/{id}", show_game, "GET"),
-        ("/api/games/{id}/moves", move, "POST"),
-        ("/api/games/{id}/advance", advance, "POST"),
-        ("/api/games/{id}/advice", advice, "GET"),
-        ("/api/games/{id}/transcript", transcript, "GET"),
-        ("/api/replays", replay, "POST"),
-        *((path, static(*where), "GET") for path, where in STATIC.items()),
-    ]
-
-    async def wrong(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        words = {404: "there is no such page", 405: "this cannot be done here"}.get(status, "something went wrong")
-        return JSONResponse({"error": words}, status, {**HEADERS, **(getattr(error, "headers", None) or {})})
-
-    return Starlette(
-        routes=[Route(path, guarded(handler), methods=[method]) for path, handler, method in routes],
+    handlers = Handlers(Lobby(specs, sessions))
+    app = Starlette(
+        routes=[Route(path, guard(handler, allowed), methods=[method]) for path, handler, method in handlers.routes()],
         exception_handlers={HTTPException: wrong, 500: wrong},
     )
+    app.state.lobby = handlers.lobby
+    return app
+
+
+def guard(handler: Handler, allowed: set[str] | None) -> Handler:
+    """A handler that answers to its own page only, and whose refusals are one clear error in JSON."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            check_origin(request, allowed)
+            response = await handler(request)
+        except Refused as error:
+            response = JSONResponse({"error": str(error)}, error.status)
+        response.headers.update(HEADERS)
+        return response
+
+    return answer
+
+
+async def wrong(request: Request, error: Exception) -> Response:
+    """The answer to what no handler is there for, or what one did not survive."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "there is no such page", 405: "this cannot be done here"}.get(status, "something went wrong")
+    return JSONResponse({"error": words}, status, {**HEADERS, **(getattr(error, "headers", None) or {})})
 
 
 def check_origin(request: Request, allowed: set[str] | None) -> None:

@@ -61,11 +61,7 @@ def play(client: TestClient, view: dict[str, Any], moves: int = 10**6) -> list[d
 
 def session_of(app: Any, view: dict[str, Any]) -> Session:
     """The game behind a view, as the server has it."""
-    handler = next(route.endpoint for route in app.routes if route.path == "/api/games/{id}")
-    inner = next(cell.cell_contents for cell in handler.__closure__ if callable(cell.cell_contents)
-                 and cell.cell_contents.__name__ == "show_game")  # fmt: skip
-    lobby = next(cell.cell_contents for cell in inner.__closure__ if hasattr(cell.cell_contents, "sessions"))
-    return lobby.sessions.get(view["id"])
+    return app.state.lobby.sessions.get(view["id"])
 
 
 # --- games --------------------------------------------------------------------------------------------------------
