@@ -8,7 +8,7 @@ Seen = dict[str, Any]
 Pile = dict[str, int]  # {colour: count} without zeros
 
 WIDE, TALL = 960, 480  # widths of a drawing, for a desk and for a phone
-LONGEST_NAME = 24
+LONGEST_NAME = {WIDE: 24, TALL: 16}
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def make_setting(
         names = [f"player {seat}" for seat in range(num_players)]
     if len(names) != num_players or not all(isinstance(name, str) for name in names):
         raise ValueError(f"names must be {num_players} strings, not {names!r}")
-    return Setting(width, tuple(shorten(name) for name in names), last)
+    return Setting(width, tuple(shorten(name, LONGEST_NAME[width]) for name in names), last)
 
 
-def shorten(name: str, longest: int = LONGEST_NAME) -> str:
+def shorten(name: str, longest: int) -> str:
     """A name that fits; a long one, such as a folder, keeps its end."""
     return name if len(name) <= longest else "…" + name[1 - longest :]
 

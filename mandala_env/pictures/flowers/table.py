@@ -59,13 +59,13 @@ class Table:
     def title(self) -> None:
         """Whose turn it is, or the result; below it the last move."""
         large, small = (20, 14) if self.wide else (17, 13)
-        self.canvas.text(self.pad, large + 6, self.headline(), large, bold=True)
+        self.canvas.text(self.pad, large + 6, self.headline(), large, bold=True, room=self.room)
         if self.setting.last is not None:
             player, text = self.setting.last
-            skipped = [self.setting.names[seat] for seat in self.seen["skipped"]]
+            skipped = len(self.seen["skipped"])
             line = f"last move: {self.setting.names[player]}: {text}"
-            line += f" (skipped: {', '.join(skipped)})" if skipped else ""
-            self.canvas.text(self.pad, large + small + 12, line, small, fill=LAST_MOVE)
+            line += f" ({skipped} skipped)" if skipped else ""
+            self.canvas.text(self.pad, large + small + 12, line, small, fill=LAST_MOVE, room=self.room)
 
     def headline(self) -> str:
         """One line of what goes on."""
@@ -134,7 +134,8 @@ class Table:
         if has_marker:
             with canvas.part(None, "claim marker"):
                 canvas.use("marker", x + 13, y + (self.row - 4) / 2, 1)
-        canvas.text(x + 27, y + self.row / 2 + 2, shorten(self.setting.names[player], 11), 11, fill=SOFT)
+        name = shorten(self.setting.names[player], 11)
+        canvas.text(x + 27, y + self.row / 2 + 2, name, 11, fill=SOFT, room=72)
         height = self.row - 8
         left, right = x + 102, x + width - 6
         share = (right - left - 8) * (len(up) + 0.5) / (len(up) + len(down) + 1)
@@ -176,10 +177,12 @@ class Table:
         x = pad + 10
         if is_to_move:
             canvas.use("arrow", x + 5, y + 19, 1)
-        name = shorten(self.setting.names[player], 13 if self.wide else 12)
-        canvas.text(x + (18 if is_to_move else 0), y + 24, name, 15, bold=True)
+        indent = 18 if is_to_move else 0
+        tiles = x + (134 if self.wide else 124)
+        name = shorten(self.setting.names[player], 13)
+        canvas.text(x + indent, y + 24, name, 15, bold=True, room=tiles - x - indent - 8)
         canvas.text(x, y + 46, f"{seat['points']} points", 14, fill=SOFT)
-        self.won_tiles(seat, x + (130 if self.wide else 112), y + 10, 350 if self.wide else self.room - 130)
+        self.won_tiles(seat, tiles, y + 10, 350 if self.wide else self.room - 144)
         part = "hand" if player == self.seen["viewer"] else ""
         if self.wide:
             left, top = x + 500, y + 10

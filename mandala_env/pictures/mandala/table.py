@@ -4,7 +4,7 @@ from typing import Any
 
 from mandala_env.pictures.canvas import DESTROYED, INK, LAST_MOVE, LINE, PANEL, SOFT, TO_MOVE, Canvas
 from mandala_env.pictures.glyphs import CARD_HEIGHT, CARD_WIDTH
-from mandala_env.pictures.picture import Seen, Setting, seats_around, size
+from mandala_env.pictures.picture import Seen, Setting, seats_around, shorten, size
 
 SPACES = 6  # of a river
 MOUNTAIN_PAINT, FIELD_PAINT = "#e9dfc8", "#fbf8f1"
@@ -49,16 +49,17 @@ class Table:
     def title(self) -> None:
         """Whose turn it is, or the result; below it the last move."""
         large, small = (20, 14) if self.wide else (17, 13)
-        self.canvas.text(self.pad, large + 6, self.headline(), large, bold=True)
+        self.canvas.text(self.pad, large + 6, self.headline(), large, bold=True, room=self.room)
+        is_last_round = self.seen["exhaustions"] and self.seen["phase"] != "over"
         if self.setting.last is not None:
             player, text = self.setting.last
             line = f"last move: {self.setting.names[player]}: {text}"
-            self.canvas.text(self.pad, large + small + 12, line, small, fill=LAST_MOVE)
-        if self.seen["exhaustions"] and self.seen["phase"] != "over":
-            words = "the deck ran out: the next destruction is the last"
-            y = large + 6 if self.wide else large + small + 12
-            self.canvas.text(self.setting.width - self.pad, y, words if self.wide else "last round", small,
-                             fill=DESTROYED, anchor="end")  # fmt: skip
+            room = self.room - (0 if not is_last_round else 400 if self.wide else 90)
+            self.canvas.text(self.pad, large + small + 12, line, small, fill=LAST_MOVE, room=room)
+        if is_last_round:
+            words = "the deck ran out: the next destruction is the last" if self.wide else "last round"
+            self.canvas.text(self.setting.width - self.pad, large + small + 12, words, small, fill=DESTROYED,
+                             anchor="end", room=390 if self.wide else 84)  # fmt: skip
 
     def headline(self) -> str:
         """One line of what goes on."""
@@ -80,9 +81,11 @@ class Table:
         x = pad + 10
         if is_to_move:
             canvas.use("arrow", x + 5, y + 15, 1)
-        canvas.text(x + (18 if is_to_move else 0), y + 20, self.setting.names[player], 15, bold=True)
+        indent, points_room = 18 if is_to_move else 0, 240
+        canvas.text(x + indent, y + 20, self.setting.names[player], 15, bold=True,
+                    room=self.room - 30 - indent - points_room)  # fmt: skip
         points = f"{seat['points']} points" if seat["points"] is not None else self.points_at_least(seat)
-        canvas.text(pad + self.room - 10, y + 20, points, 14, anchor="end", fill=SOFT)
+        canvas.text(pad + self.room - 10, y + 20, points, 14, anchor="end", fill=SOFT, room=points_room)
         top = y + 32
         river_width = 6 * self.slot_width() - 5
         self.river(seat["river"], x, top)
@@ -140,8 +143,10 @@ class Table:
                     thick=3 if is_destroyed else 1, radius=12)  # fmt: skip
         words = f"mandala {number}"
         if is_destroyed:
-            words = f"{words}, completed by {self.setting.names[claiming['completer']]}"
-        canvas.text(x + 10, y + 17, words, 13, fill=DESTROYED if is_destroyed else SOFT, bold=is_destroyed)
+            completer = self.setting.names[claiming["completer"]]
+            words = f"{words}, completed by {completer}" if self.wide else f"completed by {shorten(completer, 13)}"
+        canvas.text(x + 10, y + 17, words, 13, fill=DESTROYED if is_destroyed else SOFT, bold=is_destroyed,
+                    room=width - 20)  # fmt: skip
         below, above = seats_around(2, self.seen["viewer"])
         areas = [("field", above), ("mountain", None), ("field", below)]
         for row, (kind, player) in enumerate(areas):
