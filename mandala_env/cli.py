@@ -197,6 +197,8 @@ def run_serve(given: argparse.Namespace) -> None:
     if given.players:
         use_one_torch_thread()
     app = make_app(given.players, hosts=[given.host])
+    print("getting ready; the first time this takes about a minute", file=sys.stderr, flush=True)
+    app.state.lobby.get_ready()
     print(f"http://{given.host}:{given.port}", flush=True)
     uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 

@@ -94,7 +94,7 @@ function showReplay(root, data) {
   slider.addEventListener("input", () => show(Number(slider.value)));
   const keys = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
   const onKey = (event) => {
-    if (!root.isConnected) return document.removeEventListener("keydown", onKey);
+    if (!picture.isConnected) return document.removeEventListener("keydown", onKey);
     if (event.altKey || event.ctrlKey || event.metaKey || !(event.key in keys)) return;
     if (/^(TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
     event.preventDefault();

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from mandala_env.arena.replay import replay_data
+from mandala_env.opponents.advice import advise
 from mandala_env.opponents.base import Opponent, load_opponent
 from mandala_env.pictures.picture import TALL, WIDE
 from mandala_env.registry import list_games, list_opponents, list_variants, load_game
@@ -75,6 +76,12 @@ class Lobby:
         for errors in fits.values():
             if len(errors) == len(self.players):  # say what was wrong with it, rather than that it is of another game
                 raise ValueError(next((error for error in errors if ": game is" not in error), errors[0]))
+
+    def get_ready(self) -> None:
+        """Compile what is not compiled yet, so that no person waits for it."""
+        for players in self.players.values():
+            for opponent in players.values():
+                advise(opponent, opponent.game.deal(0))
 
     def choices(self) -> dict[str, Any]:
         """What can be chosen, for the page."""

@@ -299,6 +299,12 @@ def test_the_page_comes_from_here_alone(client: TestClient, path: str) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_getting_ready_asks_everybody_once_and_opens_no_game(app: Any) -> None:
+    before = len(app.state.lobby.sessions)
+    app.state.lobby.get_ready()
+    assert len(app.state.lobby.sessions) == before
+
+
 def test_a_player_that_fits_no_game_is_refused_at_the_start(tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="unknown opponent 'nobody'"):
         make_app(["nobody"])

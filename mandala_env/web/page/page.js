@@ -264,18 +264,14 @@
     get("advice").replaceChildren(policyTable(await ask(here("/advice"))));
   });
 
-  async function openTranscript(transcript, viewer = null) {
-    await work(async () => {
-      const data = await ask(`/api/replays?${width()}`, { transcript, viewer });
-      open("replay");
-      replay = showReplay(get("replay"), data);
-    });
-  }
+  // `read` gives the text of a transcript.
+  const openTranscript = (read) => work(async () => {
+    const data = await ask(`/api/replays?${width()}`, { transcript: await read() });
+    open("replay");
+    replay = showReplay(get("replay"), data);
+  });
 
-  const watchAgain = async () => {
-    const answer = await fetch(here("/transcript"));
-    if (answer.ok) await openTranscript(await answer.text());
-  };
+  const watchAgain = () => openTranscript(async () => (await fetch(here("/transcript"))).text());
 
   // --- what people do -----------------------------------------------------------------------------------------
 
@@ -287,7 +283,7 @@
   });
   get("file").addEventListener("change", async () => {
     const [file] = get("file").files;
-    if (file) await openTranscript(await file.text());
+    if (file) await openTranscript(() => file.text());
     get("file").value = "";
   });
   get("new").addEventListener("click", () => { tell(null); leave(); });
