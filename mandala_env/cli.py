@@ -1,4 +1,4 @@
-"""The command `mandala`: evaluate players, measure the engine, print the tables of the documentation."""
+"""The command `mandala`: play, watch and evaluate, measure the engine, print the tables of the documentation."""
 
 import argparse
 import json
@@ -18,7 +18,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command; wrong input ends with one line on stderr and exit status 2."""
     parser = argparse.ArgumentParser(prog="mandala", description=(__doc__ or "").strip())
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (add_evaluate, add_ladder, add_puzzles, add_report, add_bench, add_docs, add_warmup):
+    players = (add_evaluate, add_ladder, add_puzzles, add_report, add_play, add_replay, add_serve)
+    for add in (*players, add_bench, add_docs, add_warmup):
         add(commands)
     given = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], None] = given.run
@@ -74,6 +75,8 @@ def add_evaluate(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--games", type=positive, help="games against each opponent (default about 2000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--transcripts", type=Path, metavar="FOLDER", help="save the first games of each match there")
+    parser.add_argument("--num-transcripts", type=positive, default=10, metavar="N", help="how many (default 10)")
     add_game(parser)
     parser.set_defaults(run=run_evaluate)
 
@@ -85,7 +88,15 @@ def run_evaluate(given: argparse.Namespace) -> None:
     use_one_torch_thread([given.player, *given.against])
     game = game_of(given)
     games = given.games or whole_deals(2000, game)
-    matches = evaluate(given.player, given.against, game=game, games=games, seed=given.seed)
+    matches = evaluate(
+        given.player,
+        given.against,
+        game=game,
+        games=games,
+        seed=given.seed,
+        transcripts=given.transcripts,
+        num_transcripts=given.num_transcripts,
+    )
     print(table(matches))
     if given.json:
         given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")
@@ -179,6 +190,98 @@ def use_one_torch_thread(specs: list[str]) -> None:
     except ImportError:
         return
     torch.set_num_threads(1)
+
+
+def add_play(commands: argparse._SubParsersAction) -> None:
+    """`mandala play`."""
+    parser = commands.add_parser("play", help="play against opponents in the terminal")
+    parser.add_argument(
+        "--against", nargs="+", default=["heuristic"], metavar="OPPONENT", help="one for all seats, or one for each"
+    )
+    parser.add_argument("--seat", type=int, default=0, help="your seat; player 0 begins (default 0)")
+    parser.add_argument("--seed", type=int, help="fixes the deal")
+    parser.add_argument("--hints", default="heuristic", metavar="OPPONENT", help="who answers when you ask for a hint")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="save the transcript there at the end")
+    add_game(parser)
+    parser.set_defaults(run=run_play)
+
+
+def run_play(given: argparse.Namespace) -> None:
+    """Play, then save the transcript."""
+    from mandala_env.arena.terminal import Table, rivals_of
+    from mandala_env.opponents.base import load_opponent
+
+    use_one_torch_thread([given.hints, *given.against])
+    game = game_of(given)
+    opponents, names = rivals_of(game, given.against, given.seat)
+    adviser = load_opponent(given.hints, game)
+    transcript = Table(game, opponents, names, given.seed, adviser=adviser, read=input, write=print).play()
+    if given.save:
+        transcript.save(given.save)
+
+
+def add_replay(commands: argparse._SubParsersAction) -> None:
+    """`mandala replay FILE`."""
+    parser = commands.add_parser("replay", help="show a saved game in the terminal, or make a page of it")
+    parser.add_argument("file", type=Path, help="a transcript")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write one page that needs nothing else")
+    parser.add_argument("--viewer", type=int, metavar="SEAT", help="what this seat sees (default everything)")
+    parser.add_argument("--checkpoint", metavar="PATH", help="show what this player would do, and what it expects")
+    parser.add_argument("--step", action="store_true", help="wait for Enter after each move")
+    parser.set_defaults(run=run_replay)
+
+
+def run_replay(given: argparse.Namespace) -> None:
+    """Print the game, or write the page."""
+    from mandala_env.arena.replay import replay_page, text_frames
+    from mandala_env.opponents.base import load_opponent
+    from mandala_env.transcript import read_transcript
+
+    transcript = read_transcript(given.file)
+    if given.viewer is not None:
+        transcript.game.check_seat(given.viewer)
+    adviser = None
+    if given.checkpoint:
+        use_one_torch_thread([given.checkpoint])
+        adviser = load_opponent(given.checkpoint, transcript.game)
+    if given.html:
+        given.html.write_text(replay_page(transcript, given.viewer, adviser), encoding="utf-8")
+        return
+    for text in text_frames(transcript, given.viewer, adviser):
+        print(text, flush=True)
+        if given.step and input("Enter goes on, q leaves: ").strip().lower() == "q":
+            return
+
+
+def add_serve(commands: argparse._SubParsersAction) -> None:
+    """`mandala serve`."""
+    parser = commands.add_parser("serve", help="serve a page to play against opponents in the browser")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine)")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument(
+        "--players", nargs="+", default=[], metavar="OPPONENT", help="checkpoints' folders; the first gives the hints"
+    )
+    parser.set_defaults(run=run_serve)
+
+
+def run_serve(given: argparse.Namespace) -> None:
+    """Serve until interrupted."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise ValueError(f"the page needs {error.name}: pip install 'mandala-env[play]'") from None
+    from mandala_env.web.server import make_app
+
+    if not 1 <= given.port <= 65535:
+        raise ValueError(f"--port: expected a number from 1 to 65535, not {given.port}")
+    if given.players:
+        use_one_torch_thread(["checkpoint"])
+    app = make_app(given.players, hosts=[given.host])
+    print("getting ready; the first time this takes about a minute", file=sys.stderr, flush=True)
+    app.state.lobby.get_ready()
+    print(f"http://{given.host}:{given.port}", flush=True)
+    uvicorn.run(app, host=given.host, port=given.port, log_level="warning")
 
 
 def add_bench(commands: argparse._SubParsersAction) -> None:

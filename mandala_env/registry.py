@@ -1,10 +1,14 @@
-"""Names of games and opponents -> where they are made. Nothing is imported before it is asked for."""
+"""Names of games, their pictures and opponents -> where they are made. Nothing is imported before it is asked for."""
 
 import inspect
 from importlib import import_module
 from typing import Any
 
 GAMES = {"mandala_v0": "mandala_env.games.mandala:make", "flowers_v0": "mandala_env.games.flowers:make"}
+PICTURES = {
+    "mandala_v0": "mandala_env.pictures.mandala:PICTURE",
+    "flowers_v0": "mandala_env.pictures.flowers:PICTURE",
+}
 OPPONENTS = {
     "random": "mandala_env.opponents.random:RandomOpponent",
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",
@@ -47,6 +51,11 @@ _games: dict[tuple[str, str], Any] = {}
 def list_variants(game_id: str) -> list[dict[str, Any]]:
     """Options that bring a game in each of its forms that is compiled by itself, such as 2, 3 and 4 players."""
     return list(resolve(f"{GAMES[game_id].partition(':')[0]}:VARIANTS"))
+
+
+def load_picture(game_id: str) -> Any:
+    """The Picture of a game: what a viewer is shown of a position, and how that is written and drawn."""
+    return resolve(PICTURES[game_id])
 
 
 def resolve(location: str) -> Any:

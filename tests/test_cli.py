@@ -1,9 +1,13 @@
 """The command `mandala`: what it prints, what it writes, and how it refuses."""
 
 import json
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 
@@ -11,6 +15,7 @@ from mandala_env import list_games, load_game
 from mandala_env.arena.match import evaluate
 from mandala_env.cli import main
 from mandala_env.policies.checkpoint import save_checkpoint
+from mandala_env.transcript import read_transcript
 from tests.sampling import make_network
 from tests.threads import one_thread  # noqa: F401
 
@@ -65,6 +70,68 @@ def test_evaluate_meets_random_and_heuristic_unless_told_otherwise(checkpoint: P
     assert [row.split()[1] for row in rows] == ["random", "heuristic"]
 
 
+def test_play_asks_for_moves_and_saves_the_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    lines = iter(["hint", "nonsense", "1", "build 0 red", "2"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(lines, "quit"))
+    path = tmp_path / "game.txt"
+    main(["play", "--against", "random", "--seat", "1", "--seed", "5", "--save", str(path)])
+    shown = capsys.readouterr().out
+    assert "You are player 1" in shown and "hint: " in shown and "'nonsense' is not an action" in shown
+    transcript = read_transcript(path)
+    assert transcript.players == ("random", "you") and len(transcript.actions) >= 3
+
+
+def test_replay_prints_the_game_or_writes_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    main(["evaluate", "heuristic", "--against", "random", "--games", "4", "--transcripts", str(tmp_path / "games"),
+          "--num-transcripts", "2"])  # fmt: skip
+    assert len(list((tmp_path / "games").iterdir())) == 2
+    path = tmp_path / "games" / "match-0-game-1.txt"
+    transcript = read_transcript(path)
+    capsys.readouterr()
+    main(["replay", str(path), "--viewer", "0"])
+    assert capsys.readouterr().out.count("\n--- ") + 1 == len(transcript.actions) + 1
+    page = tmp_path / "game.html"
+    main(["replay", str(path), "--html", str(page), "--checkpoint", "heuristic"])
+    assert capsys.readouterr().out == "" and page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    lines = iter(["", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(lines))
+    main(["replay", str(path), "--step"])
+    assert capsys.readouterr().out.count("--- ") == 2
+
+
+def test_serve_answers_at_the_address_that_it_prints() -> None:
+    pytest.importorskip("uvicorn")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mandala_env", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=Path(__file__).parent.parent, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip()
+            assert address == f"http://127.0.0.1:{port}"
+            for _ in range(200):
+                try:
+                    with urlopen(f"{address}/api/choices") as answer:
+                        assert "mandala_v0" in answer.read().decode()
+                    break
+                except URLError:
+                    time.sleep(0.1)
+            else:
+                raise AssertionError("the server does not answer")
+        finally:
+            server.terminate()
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "pip install 'mandala-env[play]'" in refusal(["serve"], capsys)
+
+
 def test_docs_prints_every_block_and_every_kind_of_action(capsys: Capture) -> None:
     for game_id in list_games():
         main(["docs", "--game", game_id])
@@ -100,6 +167,13 @@ def test_warmup_says_where_the_compiled_code_is(capsys: Capture) -> None:
         (["report", "no/such/run"], "no/such/run: expected the folder of a training run"),
         (["docs", "--game", "chess"], "unknown game 'chess'"),
         (["bench", "--game", "chess"], "unknown game 'chess'"),
+        (["play", "--seat", "2"], "player must be a seat from 0 to 1, not 2"),
+        (["play", "--against", "random", "random"], "expected one opponent for all seats or 1 of them, not 2"),
+        (["play", "--hints", "nobody"], "unknown opponent 'nobody'"),
+        (["serve", "--port", "99999"], "expected a number from 1 to 65535, not 99999"),
+        (["serve", "--players", "nobody"], "unknown opponent 'nobody'"),
+        (["replay", "no/such/file"], "no/such/file"),
+        (["replay", __file__], "line 1: expected 'mandala transcript 1'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

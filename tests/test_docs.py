@@ -35,6 +35,7 @@ def test_the_picture_is_what_is_rendered() -> None:
         seat = game.player(state)
         game.apply(state, int(player.act(game.observe(state, seat)[None], game.action_mask(state)[None])[0]))
     assert f"```text\n{game.render(state, 0)}\n```" in README
+    assert (ROOT / "docs" / "position.svg").read_text(encoding="utf-8") == game.svg(state, 0) + "\n"
     legal = [game.actions.text(action) for action in game.legal_actions(state)]
     for text in ("build 0 black", "grow 1 orange 2", "discard purple 1"):
         assert text in legal and f"`{text}`" in README

@@ -26,9 +26,11 @@ ALLOWED = {
     "games": {"core"},
     "policies": {"core", "registry"},
     "opponents": {"core", "policies", "registry"},
-    "arena": {"core", "opponents", "registry"},
-    "adapters": {"core", "opponents", "registry"},
-    "web": {"core", "opponents", "arena", "registry"},
+    "pictures": {"core", "registry"},
+    "transcript": {"core", "registry"},
+    "arena": {"core", "opponents", "pictures", "registry", "transcript"},
+    "adapters": {"core", "opponents", "pictures", "registry", "transcript"},
+    "web": {"core", "opponents", "arena", "pictures", "registry", "transcript"},
     "pettingzoo_ids": set(),
 }
 FRONT = {"__init__", "__main__", "cli"}  # the doors of the house lead everywhere in it
@@ -36,11 +38,13 @@ FOREIGN = {
     "core": {"numpy", "numba", "llvmlite"},  # llvmlite is part of numba
     "games": {"numpy", "numba"},
     "arena": {"numpy"},
+    "transcript": {"numpy"},
+    "pictures": {"numpy", "pygame", "resvg_py"},  # the last two inside functions only
     "registry": set(),
     "__init__": set(),
     "pettingzoo_ids": set(),
 }
-HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pygame", "numba", "numpy", "gymnasium", "pettingzoo")
+HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py", "numba", "numpy", "gymnasium", "pettingzoo")
 
 
 def imports_of(path: Path, package: str) -> Iterator[tuple[str, bool]]:
@@ -119,6 +123,7 @@ def test_every_part_of_the_package_is_on_the_map() -> None:
         ("policies/x.py", "from mandala_env.opponents.base import x", True),
         ("arena/x.py", "from mandala_env.games.mandala import rules", True),
         ("web/x.py", "import mandala_env.arena.match", False),
+        ("pictures/x.py", "from mandala_env.games.mandala import rules", True),
         ("adapters/x.py", "import mandala_env.arena.match", True),
         ("mandala_v0.py", "import mandala_env.core.game", True),
         ("cli.py", "import training.train", True),
@@ -167,7 +172,7 @@ batch = mandala_env.make_batch("mandala_v0", 2, seed=0)
 mandala_env.load_opponent("random").act(batch.observations, batch.action_masks)
 mandala_env.mandala_v0.env().reset()
 """
-    assert loaded_after(source) & {"torch", "stable_baselines3", "sb3_contrib", "pygame"} == set()
+    assert loaded_after(source) & {"torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py"} == set()
 
 
 def test_the_public_names_are_there_and_others_are_not() -> None:

@@ -20,6 +20,14 @@ def test_the_types_are_announced() -> None:
     assert (ROOT / "mandala_env" / "py.typed").is_file()
 
 
+def test_every_file_of_the_package_is_shipped() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    data = patterns["tool"]["setuptools"]["package-data"]["mandala_env"]
+    shipped = {path for pattern in data for path in (ROOT / "mandala_env").glob(pattern)}
+    there = {path for path in (ROOT / "mandala_env").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert {path for path in there if path.suffix != ".py"} == shipped
+
+
 @pytest.mark.parametrize("folder", CHECKPOINTS, ids=lambda folder: "-".join(folder.parts[-2:]))
 def test_a_shipped_checkpoint_plays_and_beats_random(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))

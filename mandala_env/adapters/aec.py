@@ -9,9 +9,12 @@ from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from mandala_env.core.single import Single
+from mandala_env.pictures.raster import pixels
+from mandala_env.pictures.window import Window
 from mandala_env.registry import load_game
+from mandala_env.transcript import Start, Transcript
 
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL_REWARD = -1.0
 # PettingZoo's own api_test resets with {"options": 1}; this one key is let pass, every other unknown one is refused.
 IGNORED_OPTION = "options"
@@ -40,7 +43,8 @@ class CardGameEnv(AECEnv):
     `score`, `outcome` ("win", "draw", "loss"; a shared win is a draw) and, if the turns ran out, `adjudicated`.
     `step` raises IllegalAction, and changes nothing, for an action that the mask does not allow.
 
-    render_mode  None, or "ansi": `render` returns the whole table as text, with all hands open: it is for spectators
+    render_mode  how spectators are shown the whole table, all hands open: "ansi": `render` returns text; "rgb_array":
+                 pixels, uint8 (H, W, 3); "human": a window, which `reset` and `step` open and keep up to date
     options      the game's rule options, such as max_turns=100
     """
 
@@ -74,6 +78,9 @@ class CardGameEnv(AECEnv):
         )
         self.state_space = spaces.Box(0.0, 1.0, (num_players * size,), np.float32)
         self._single: Single | None = None
+        self._window = Window(str(self.metadata["name"]))
+        self._start = Start()
+        self._moves: list[tuple[int, Any]] = []  # seat and action
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
         self._set_all(0.0, is_over=False)
@@ -96,15 +103,24 @@ class CardGameEnv(AECEnv):
         """
         position = self._position_in(options)
         if self._single is None:
+            if seed is None:
+                seed = int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
             self._single = Single(self.game, seed)
+            self._start = Start(seed)
         elif position is None:
+            self._start = Start(seed, int(self._single.state.generator))
             self._single.deal(seed)
         if position is not None:
             self._single.set_up(position, seed)
+            state = self._single.state
+            self._start = Start(seed, int(state.generator), self.game.position(state))
+        self._moves = []
         self.agents = self.possible_agents[:]
         self._skip_agent_selection = None
         self._set_all(0.0, is_over=False)
         self._show()
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: Any) -> None:
         """Carry out an action of the agent to move; an agent whose game is over must pass None."""
@@ -114,8 +130,13 @@ class CardGameEnv(AECEnv):
                 raise RuntimeError("there is no game in play: call reset() first")
             self._was_dead_step(action)
             return
-        self._in_play().step(action)
+        single = self._in_play()
+        seat = single.player
+        single.step(action)
+        self._moves.append((seat, action))
         self._show()
+        if self.render_mode == "human":
+            self.render()
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """What an agent knows and may do, in arrays of its own; for any agent at any time."""
@@ -134,19 +155,35 @@ class CardGameEnv(AECEnv):
         """Everything, for a central critic: the observations of all seats one after the other, float32 (P * F,)."""
         return self._in_play().units.flatten()
 
-    def render(self) -> str | None:
-        """The whole table as text, all hands open, or None without a render mode."""
+    def render(self) -> str | np.ndarray | None:
+        """The whole table, all hands open, as the render mode says; None in a window or without a mode."""
         state = self._in_play().state
-        return self.game.render(state) if self.render_mode == "ansi" else None
+        if self.render_mode is None:
+            return None
+        if self.render_mode == "ansi":
+            return self.game.render(state)
+        last = [(seat, self.game.actions.text(int(action))) for seat, action in self._moves[-1:]]
+        drawing = self.game.svg(state, names=self.possible_agents, last=last[0] if last else None)
+        if self.render_mode == "rgb_array":
+            return pixels(drawing)
+        self._window.show(drawing)
+        return None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window, if one is open."""
+        self._window.close()
 
     # --- what this package adds -------------------------------------------------------------------------------
 
     def position(self) -> dict:
         """The whole game as a plain dict, all hands open; `reset` takes it in its options."""
         return self.game.position(self._in_play().state)
+
+    def transcript(self) -> Transcript:
+        """The game so far, as a text that can be saved and replays exactly: `env.transcript().save(path)`."""
+        self._in_play()
+        actions = tuple(int(action) for _, action in self._moves)
+        return Transcript(self.game, self._start, tuple(self.possible_agents), actions)
 
     def is_legal(self, action: Any) -> bool:
         """May the agent to move take this action?"""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from mandala_env.core.game import Game
 from mandala_env.core.rng import spread_seeds
 from mandala_env.opponents.base import Opponent, load_opponent
 from mandala_env.registry import load_game
+from mandala_env.transcript import Start, Transcript
 
 CONFIDENCE = 1.959964  # standard deviations of a two-sided 95% interval
 
@@ -65,17 +67,26 @@ def evaluate(
     game: str | Game = "mandala_v0",
     games: int = 2000,
     seed: int = 1,
+    transcripts: str | Path | None = None,
+    num_transcripts: int = 10,
 ) -> list[Match]:
     """Play a player against each of some opponents; one Match for each.
 
     player, against  opponents or their specs, see `load_opponent`
     games            how many games against each; every deal is played from every seat, so a multiple of the players
     seed             fixes the deals and everybody's random choices
+    transcripts      a folder that gets the first num_transcripts games of each match, see `mandala_env.transcript`
     """
     game = load_game(game) if isinstance(game, str) else game
     check_games(games, game)
     rivals: list[Any] = list(against) if isinstance(against, (list, tuple)) else [against]
-    return [play_match(game, player, rival, games, seed) for rival in rivals]
+    matches = []
+    for number, one_rival in enumerate(rivals):
+        kept: list[list[int]] | None = None if transcripts is None else [[] for _ in range(min(num_transcripts, games))]
+        matches.append(play_match(game, player, one_rival, games, seed, kept))
+        if transcripts is not None and kept:
+            save_transcripts(Path(transcripts), number, game, matches[-1], kept)
+    return matches
 
 
 def check_games(games: int, game: Game) -> None:
@@ -85,8 +96,27 @@ def check_games(games: int, game: Game) -> None:
         raise ValueError(f"games must be a multiple of the {p} players, at least {2 * p}, not {games!r}")
 
 
-def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int) -> Match:
-    """Play one pairing; see `evaluate`."""
+def save_transcripts(folder: Path, number: int, game: Game, match: Match, games: list[list[int]]) -> None:
+    """Write the games of a match to a folder, which is made if need be; other games there are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seeds = spread_seeds(match.seed, len(games))
+    for row, actions in enumerate(games):
+        deal, seat = divmod(row, game.num_players)
+        players = [match.player if other == seat else match.against for other in range(game.num_players)]
+        start = Start(generator=int(seeds[deal]))
+        path = folder / f"match-{number}-game-{row}.txt"
+        Transcript(game, start, tuple(players), tuple(actions)).save(path)
+
+
+def play_match(
+    game: Game,
+    player: str | Opponent,
+    rival: str | Opponent,
+    games: int,
+    seed: int,
+    kept: list[list[int]] | None = None,
+) -> Match:
+    """Play one pairing; see `evaluate`. The actions of game i are added to kept[i], if there is such a list."""
     for side in (player, rival):
         if not isinstance(side, (str, Opponent)):
             raise ValueError(f"a player is an Opponent or its spec, not {side!r}")
@@ -100,7 +130,7 @@ def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games:
     # Row d * P + s is deal d with the player on seat s.
     seats = np.tile(np.arange(game.num_players), num_deals)
     seeds = np.repeat(spread_seeds(seed, num_deals), game.num_players)
-    payoffs, points, turns = play_to_the_end(game, hero, rival_player, seats, seeds)
+    payoffs, points, turns = play_to_the_end(game, hero, rival_player, seats, seeds, kept or ())
     rows = np.arange(games)
     shares = win_shares(payoffs)[rows, seats].reshape(num_deals, game.num_players)
     by_seat = tuple(tally(payoffs[seats == seat], seat) for seat in range(game.num_players))
@@ -123,9 +153,14 @@ def play_match(game: Game, player: str | Opponent, rival: str | Opponent, games:
 
 
 def play_to_the_end(
-    game: Game, hero: Opponent, rival: Opponent, seats: np.ndarray, seeds: np.ndarray
+    game: Game,
+    hero: Opponent,
+    rival: Opponent,
+    seats: np.ndarray,
+    seeds: np.ndarray,
+    kept: Sequence[list[int]] = (),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Play each game once; the hero has seats[i] in game i.
+    """Play each game once; the hero has seats[i] in game i, and the actions of game i are added to kept[i].
 
     Every game counts, however long it is. Returns payoffs (n, P), points (n, P) and turns (n,).
     """
@@ -143,6 +178,9 @@ def play_to_the_end(
             rows = np.flatnonzero(chosen)
             if len(rows):
                 actions[rows] = side.act(batch.observations[rows], batch.action_masks[rows])
+        for row, history in enumerate(kept):
+            if running[row]:
+                history.append(int(actions[row]))
         batch.step(actions)
         just_ended = running & batch.ended
         payoffs[just_ended] = batch.payoffs[just_ended]

@@ -14,6 +14,7 @@ from mandala_env.core.dispatch import Rules, register_rules
 from mandala_env.core.jit import kernel
 from mandala_env.core.layout import Layout
 from mandala_env.core.rng import spread_seeds
+from mandala_env.registry import load_game, load_picture, resolve
 
 State = Any  # one np.record of the game's dtype
 
@@ -39,7 +40,6 @@ class Game:
     rules         the compiled functions
     to_position   state -> readable dict
     from_position_into  (game, dict, state): validate the dict and write it into a state
-    draw          (game, state, viewer or None for all) -> text picture
     heuristic     kernel (observations, action_masks, pickers, actions): a scripted player
     """
 
@@ -55,7 +55,6 @@ class Game:
     rules: Rules
     to_position: Callable[["Game", State], dict]
     from_position_into: Callable[["Game", dict, State], None]
-    draw: Callable[["Game", State, int | None], str]
     heuristic: Callable[..., None]
     colour_classes: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
 
@@ -63,8 +62,6 @@ class Game:
         register_rules(self.dtype, self.rules)
 
     def __reduce__(self) -> tuple:
-        from mandala_env.registry import load_game
-
         return partial(load_game, self.id, **self.options), ()
 
     # --- states -----------------------------------------------------------------------------------------------
@@ -178,11 +175,22 @@ class Game:
         state.generator = spread_seeds(seed, 1)[0]
         return state
 
-    def render(self, state: State, viewer: int | None = None) -> str:
-        """A picture of the state in text, as one seat sees it, or all of it for viewer None."""
+    def seen(self, state: State, viewer: int | None = None) -> dict:
+        """What a seat may be shown, as a plain dict; hidden cards are only counted in it. Viewer None sees all."""
         if viewer is not None:
             self.check_seat(viewer)
-        return self.draw(self, state, viewer)
+        seen: dict = load_picture(self.id).seen(self.position(state), self.scores(state), viewer)
+        return seen
+
+    def render(self, state: State, viewer: int | None = None) -> str:
+        """A picture of the state in text, as one seat sees it, or all of it for viewer None."""
+        text: str = load_picture(self.id).text(self.seen(state, viewer))
+        return text
+
+    def svg(self, state: State, viewer: int | None = None, **drawing: Any) -> str:
+        """The same picture drawn as SVG; how is in `mandala_env.pictures.svg.svg`: names, last move, width."""
+        drawn: str = resolve("mandala_env.pictures.svg:svg")(self.seen(state, viewer), **drawing)
+        return drawn
 
     @cached_property
     def fingerprint(self) -> str:

@@ -9,7 +9,6 @@ from mandala_env.core.dispatch import Rules
 from mandala_env.core.game import Game
 from mandala_env.games.flowers import rules
 from mandala_env.games.flowers.actions import ACTIONS
-from mandala_env.games.flowers.draw import draw
 from mandala_env.games.flowers.heuristic import heuristic
 from mandala_env.games.flowers.observation import LAYOUTS, encode, imagine
 from mandala_env.games.flowers.position import from_position_into, to_position
@@ -78,7 +77,6 @@ def _make(num_players: int, tile_values: tuple[Values, ...], two_player_rule: st
         ),
         to_position=to_position,
         from_position_into=from_position_into,
-        draw=draw,
         heuristic=heuristic,
         colour_classes=tuple(colour // COLOURS_PER_KIND for colour in range(len(COLOURS))),
     )

@@ -6,7 +6,6 @@ from mandala_env.core.dispatch import Rules
 from mandala_env.core.game import Game
 from mandala_env.games.mandala import rules
 from mandala_env.games.mandala.actions import ACTIONS
-from mandala_env.games.mandala.draw import draw
 from mandala_env.games.mandala.heuristic import heuristic
 from mandala_env.games.mandala.observation import LAYOUT, encode, imagine
 from mandala_env.games.mandala.position import from_position_into, to_position
@@ -50,6 +49,5 @@ def make(second_exhaustion: str = "reshuffle", max_turns: int = 400) -> Game:
         ),
         to_position=to_position,
         from_position_into=from_position_into,
-        draw=draw,
         heuristic=heuristic,
     )
