@@ -11,12 +11,16 @@ from mandala_env import load_game, load_opponent
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS = {
+    f"{path.name}-{number}": block
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
+}
 
 
-@pytest.mark.parametrize("number", range(len(PYTHON_BLOCKS)))
-def test_every_python_block_runs(number: int, tmp_path: Path) -> None:
-    code = PYTHON_BLOCKS[number].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_every_python_block_runs(name: str, tmp_path: Path) -> None:
+    code = BLOCKS[name].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
         cwd=tmp_path,
@@ -48,6 +52,12 @@ def test_the_rule_options_are_those_of_the_games() -> None:
     }.items():
         assert set(load_game(game_id).options) == set(names)
         assert all(f"| `{name}` |" in README for name in names)
+
+
+def test_links_lead_to_files() -> None:
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
 def test_the_commands_of_the_readme_exist() -> None:

@@ -31,7 +31,9 @@ ALLOWED = {
     "arena": {"core", "opponents", "pictures", "registry", "transcript"},
     "adapters": {"core", "opponents", "pictures", "registry", "transcript"},
     "web": {"core", "opponents", "arena", "pictures", "registry", "transcript"},
-    "pettingzoo_ids": set(),
+    "pettingzoo_ids": {"when_imported"},
+    "gymnasium_ids": {"when_imported"},
+    "when_imported": set(),
 }
 FRONT = {"__init__", "__main__", "cli"}  # the doors of the house lead everywhere in it
 FOREIGN = {
@@ -43,6 +45,8 @@ FOREIGN = {
     "registry": set(),
     "__init__": set(),
     "pettingzoo_ids": set(),
+    "gymnasium_ids": set(),
+    "when_imported": set(),
 }
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py", "numba", "numpy", "gymnasium", "pettingzoo")
 
