@@ -1,5 +1,6 @@
 # make train   from nothing: a virtual environment, then train `small` and evaluate it
 # make test    from nothing: a virtual environment, then lint, types and the test suite
+# make libraries   what `make test` leaves out: TorchRL and Tianshou, which need 230 MB more
 # make bench   what this machine does now
 
 PYTHON ?= python3.11
@@ -8,7 +9,7 @@ BIN = $(VENV)/bin
 RUN ?= runs
 export OMP_NUM_THREADS = 1
 
-.PHONY: train test lint types warmup bench clean
+.PHONY: train test libraries lint types warmup bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +23,10 @@ train: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(MAKE) --jobs 2 lint types warmup
 	$(BIN)/python -m pytest -n 2
+
+libraries: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,torchrl,tianshou]'
+	$(BIN)/python -m pytest tests/adapters/test_multi_agent_libraries.py tests/test_docs.py -k libraries
 
 # What the tests would otherwise compile in each of their processes.
 warmup: $(VENV)/.installed

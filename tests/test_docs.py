@@ -20,6 +20,8 @@ BLOCKS = {
 
 @pytest.mark.parametrize("name", list(BLOCKS))
 def test_every_python_block_runs(name: str, tmp_path: Path) -> None:
+    for library in re.findall(r"^from (torchrl|tianshou)\b", BLOCKS[name], re.MULTILINE):
+        pytest.importorskip(library, reason=f"`make libraries` installs {library}")
     code = BLOCKS[name].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
