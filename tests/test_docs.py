@@ -56,6 +56,26 @@ def test_the_rule_options_are_those_of_the_games() -> None:
         assert all(f"| `{name}` |" in README for name in names)
 
 
+def versions(path: Path) -> dict[str, str]:
+    """What a file of constraints pins."""
+    return dict(re.findall(r"^([\w-]+)==(\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_the_table_of_versions_is_what_make_installs() -> None:
+    oldest, newest = versions(ROOT / ".ci" / "lowest.txt"), versions(ROOT / "constraints.txt")
+    names = "numpy", "gymnasium", "pettingzoo", "stable-baselines3", "sb3-contrib", "open_spiel", "torchrl", "tianshou"
+    rows = [f"| {name} | {oldest.get(name, '')} | {newest[name]} |" for name in names]
+    table = "\n".join(["| library | oldest | newest |", "|---|---|---|", *rows])
+    assert table in (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8"), table
+
+
+def test_the_oldest_versions_are_those_that_are_allowed() -> None:
+    allowed = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for name in ("numpy", "gymnasium", "pettingzoo", "stable-baselines3", "sb3-contrib"):
+        lowest = re.search(rf'"{name}>=([\d.]+)', allowed)
+        assert lowest and versions(ROOT / ".ci" / "lowest.txt")[name].startswith(f"{lowest[1]}.")
+
+
 def test_links_lead_to_files() -> None:
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", path.read_text(encoding="utf-8")):
