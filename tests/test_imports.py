@@ -179,6 +179,16 @@ mandala_env.mandala_v0.env().reset()
     assert loaded_after(source) & {"torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py"} == set()
 
 
+@pytest.mark.parametrize(
+    ("module", "missing", "extra"),
+    [("sb3", "stable_baselines3", "train"), ("openspiel", "pyspiel", "openspiel")],
+)
+def test_an_adapter_without_its_library_says_which_extra_brings_it(module: str, missing: str, extra: str) -> None:
+    source = f"import sys; sys.modules[{missing!r}] = None; import mandala_env.adapters.{module}"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert f"pip install 'mandala-env[{extra}]'" in done.stderr
+
+
 def test_the_public_names_are_there_and_others_are_not() -> None:
     for name in mandala_env.__all__:
         assert getattr(mandala_env, name) is not None

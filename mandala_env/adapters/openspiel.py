@@ -8,7 +8,11 @@ into the deck; by `resample_from_infostate` it cannot look into a rival's hand.
 from typing import Any
 
 import numpy as np
-import pyspiel
+
+try:
+    import pyspiel
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{error}: pip install 'mandala-env[openspiel]'", name=error.name) from None
 
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import Opponent

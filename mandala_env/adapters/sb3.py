@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.vec_env import VecEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{error}: pip install 'mandala-env[train]'", name=error.name) from None
 
 from mandala_env.adapters.learner import LearnerGames
 from mandala_env.adapters.spaces import action_space, observation_box
