@@ -1,19 +1,22 @@
 # make train   from nothing: a virtual environment, then train `small` and evaluate it
 # make test    from nothing: a virtual environment, then lint, types and the test suite
+# make libraries   what `make test` leaves out: TorchRL and Tianshou, which need 230 MB more
+# make lowest  the tests of the adapters with the oldest versions that are allowed, in an environment of their own
 # make bench   what this machine does now
 
 PYTHON ?= python3.11
 VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
 BIN = $(VENV)/bin
 RUN ?= runs
 export OMP_NUM_THREADS = 1
 
-.PHONY: train test lint types warmup bench clean
+.PHONY: train test libraries lowest adapters lint types warmup bench clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) torch
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[dev]'
 	touch $@
 
 train: $(VENV)/.installed
@@ -22,6 +25,16 @@ train: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(MAKE) --jobs 2 lint types warmup
 	$(BIN)/python -m pytest -n 2
+
+libraries: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[dev,torchrl,tianshou]'
+	$(BIN)/python -m pytest tests/adapters/test_multi_agent_libraries.py tests/test_docs.py -k libraries
+
+lowest:
+	$(MAKE) adapters VENV=.venv-lowest CONSTRAINTS=.ci/lowest.txt
+
+adapters: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 2 tests/adapters tests/opponents/test_sb3.py
 
 # What the tests would otherwise compile in each of their processes.
 warmup: $(VENV)/.installed

@@ -7,7 +7,8 @@ Importing this package is cheap: what a name needs is loaded when the name is us
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mandala_env.pettingzoo_ids import MODULES, register_when_imported
+from mandala_env import gymnasium_ids, pettingzoo_ids
+from mandala_env.pettingzoo_ids import MODULES
 from mandala_env.registry import list_games, list_opponents, load_game, resolve
 
 if TYPE_CHECKING:
@@ -60,4 +61,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_LOCATIONS, *(module.rpartition(".")[2] for module in MODULES.values())})
 
 
-register_when_imported()
+gymnasium_ids.register_when_imported()
+pettingzoo_ids.register_when_imported()

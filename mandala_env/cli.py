@@ -323,11 +323,13 @@ def add_warmup(commands: argparse._SubParsersAction) -> None:
 
 def run_warmup(given: argparse.Namespace) -> None:
     """Compile the kernels of every form of every game and say where they are kept."""
+    from mandala_env.adapters.learner import LearnerGames
     from mandala_env.arena.bench import warm_up
     from mandala_env.core.jit import cache_folder
 
     for game_id in list_games():
         for options in list_variants(game_id):
             warm_up(load_game(game_id, **options))
+            LearnerGames(load_game(game_id, **options), 2).deal(0)
             print(f"compiled {game_id} {options or ''}", file=sys.stderr)
     print(cache_folder())

@@ -14,6 +14,7 @@ OPPONENTS = {
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",
     "checkpoint": "mandala_env.opponents.checkpoint:CheckpointOpponent",
     "champion": "mandala_env.opponents.champion:ChampionOpponent",
+    "sb3": "mandala_env.opponents.sb3:Sb3Opponent",
 }
 
 

@@ -11,12 +11,18 @@ from mandala_env import load_game, load_opponent
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON_BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS = {
+    f"{path.name}-{number}": block
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
+}
 
 
-@pytest.mark.parametrize("number", range(len(PYTHON_BLOCKS)))
-def test_every_python_block_runs(number: int, tmp_path: Path) -> None:
-    code = PYTHON_BLOCKS[number].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
+@pytest.mark.parametrize("name", list(BLOCKS))
+def test_every_python_block_runs(name: str, tmp_path: Path) -> None:
+    for library in re.findall(r"^from (torchrl|tianshou)\b", BLOCKS[name], re.MULTILINE):
+        pytest.importorskip(library, reason=f"`make libraries` installs {library}")
+    code = BLOCKS[name].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
         cwd=tmp_path,
@@ -48,6 +54,32 @@ def test_the_rule_options_are_those_of_the_games() -> None:
     }.items():
         assert set(load_game(game_id).options) == set(names)
         assert all(f"| `{name}` |" in README for name in names)
+
+
+def versions(path: Path) -> dict[str, str]:
+    """What a file of constraints pins."""
+    return dict(re.findall(r"^([\w-]+)==(\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_the_table_of_versions_is_what_make_installs() -> None:
+    oldest, newest = versions(ROOT / ".ci" / "lowest.txt"), versions(ROOT / "constraints.txt")
+    names = "numpy", "gymnasium", "pettingzoo", "stable-baselines3", "sb3-contrib", "open_spiel", "torchrl", "tianshou"
+    rows = [f"| {name} | {oldest.get(name, '')} | {newest[name]} |" for name in names]
+    table = "\n".join(["| library | oldest | newest |", "|---|---|---|", *rows])
+    assert table in (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8"), table
+
+
+def test_the_oldest_versions_are_those_that_are_allowed() -> None:
+    allowed = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for name in ("numpy", "gymnasium", "pettingzoo", "stable-baselines3", "sb3-contrib"):
+        lowest = re.search(rf'"{name}>=([\d.]+)', allowed)
+        assert lowest and versions(ROOT / ".ci" / "lowest.txt")[name].startswith(f"{lowest[1]}.")
+
+
+def test_links_lead_to_files() -> None:
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
 def test_the_commands_of_the_readme_exist() -> None:

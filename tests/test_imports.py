@@ -31,7 +31,9 @@ ALLOWED = {
     "arena": {"core", "opponents", "pictures", "registry", "transcript"},
     "adapters": {"core", "opponents", "pictures", "registry", "transcript"},
     "web": {"core", "opponents", "arena", "pictures", "registry", "transcript"},
-    "pettingzoo_ids": set(),
+    "pettingzoo_ids": {"when_imported"},
+    "gymnasium_ids": {"when_imported"},
+    "when_imported": set(),
 }
 FRONT = {"__init__", "__main__", "cli"}  # the doors of the house lead everywhere in it
 FOREIGN = {
@@ -43,6 +45,8 @@ FOREIGN = {
     "registry": set(),
     "__init__": set(),
     "pettingzoo_ids": set(),
+    "gymnasium_ids": set(),
+    "when_imported": set(),
 }
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py", "numba", "numpy", "gymnasium", "pettingzoo")
 
@@ -173,6 +177,16 @@ mandala_env.load_opponent("random").act(batch.observations, batch.action_masks)
 mandala_env.mandala_v0.env().reset()
 """
     assert loaded_after(source) & {"torch", "stable_baselines3", "sb3_contrib", "pygame", "resvg_py"} == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "extra"),
+    [("sb3", "stable_baselines3", "train"), ("openspiel", "pyspiel", "openspiel")],
+)
+def test_an_adapter_without_its_library_says_which_extra_brings_it(module: str, missing: str, extra: str) -> None:
+    source = f"import sys; sys.modules[{missing!r}] = None; import mandala_env.adapters.{module}"
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert f"pip install 'mandala-env[{extra}]'" in done.stderr
 
 
 def test_the_public_names_are_there_and_others_are_not() -> None:

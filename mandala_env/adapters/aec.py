@@ -8,6 +8,8 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from mandala_env.adapters.results import endings
+from mandala_env.adapters.spaces import action_space, observation_dict
 from mandala_env.core.single import Single
 from mandala_env.pictures.raster import pixels
 from mandala_env.pictures.window import Window
@@ -18,19 +20,6 @@ RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL_REWARD = -1.0
 # PettingZoo's own api_test resets with {"options": 1}; this one key is let pass, every other unknown one is refused.
 IGNORED_OPTION = "options"
-
-
-class ActionSpace(spaces.Discrete):
-    """Action ids 0..A-1, sampled by mask eight times as fast as `Discrete` does, and never without a legal action."""
-
-    def sample(self, mask: np.ndarray | None = None, **kwargs: Any) -> np.int64:
-        """A random action that the mask, int8 (A,), allows; a mask of zeros is a ValueError: nothing is to decide."""
-        if mask is None or kwargs or getattr(mask, "shape", None) != (self.n,) or mask.dtype != np.int8:
-            return super().sample(mask, **kwargs)
-        legal = mask.nonzero()[0]
-        if not len(legal):
-            raise ValueError("the action mask allows nothing: it is not this agent's move")
-        return legal[self.np_random.integers(len(legal))]
 
 
 class CardGameEnv(AECEnv):
@@ -66,16 +55,11 @@ class CardGameEnv(AECEnv):
             raise ValueError(f"render_mode must be None or one of {RENDER_MODES}, not {render_mode!r}")
         self.render_mode = render_mode
         self.game = load_game(self.game_id, **options)
-        num_players, num_actions, size = self.game.num_players, len(self.game.actions), self.game.layout.size
+        num_players, size = self.game.num_players, self.game.layout.size
         self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self._action_space = ActionSpace(num_actions)
-        self._observation_space = spaces.Dict(
-            [  # a list, because a dict would be sorted by name
-                ("observation", spaces.Box(0.0, 1.0, (size,), np.float32)),
-                ("action_mask", spaces.Box(0, 1, (num_actions,), np.int8)),
-            ]
-        )
+        self._action_space = action_space(self.game)
+        self._observation_space = observation_dict(self.game)
         self.state_space = spaces.Box(0.0, 1.0, (num_players * size,), np.float32)
         self._single: Single | None = None
         self._window = Window(str(self.metadata["name"]))
@@ -239,23 +223,12 @@ class CardGameEnv(AECEnv):
         self._set_all(0.0, is_over=True)
         self.rewards = dict(zip(self.possible_agents, payoffs, strict=True))
         self._cumulative_rewards = dict(self.rewards)
-        is_shared = sum(payoff > 0 for payoff in payoffs) > 1
-        ending = {"adjudicated": True} if getattr(state, "adjudicated", 0) else {}
-        self.infos = {
-            agent: {"score": score, "outcome": outcome(payoff, is_shared), **ending}
-            for agent, payoff, score in zip(self.possible_agents, payoffs, self.game.scores(state), strict=True)
-        }
+        infos = endings(payoffs, self.game.scores(state), bool(getattr(state, "adjudicated", 0)))
+        self.infos = dict(zip(self.possible_agents, infos, strict=True))
         self.agent_selection = self.agents[0]
 
     def _clear_rewards(self) -> None:
         self.rewards = dict.fromkeys(self.rewards, 0.0)
-
-
-def outcome(payoff: float, is_shared: bool) -> str:
-    """A player's result in a word; a win that several share is a draw for them."""
-    if payoff < 0:
-        return "loss"
-    return "win" if payoff > 0 and not is_shared else "draw"
 
 
 def _after_reset(name: str) -> property:

@@ -1,5 +1,6 @@
 """A trained network as an opponent."""
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,40 @@ from mandala_env.policies.network import PolicyValueNetwork
 CHUNK = 512  # rows a forward pass: their activations stay in the processor's cache
 
 
-class NetworkOpponent(Opponent):
-    """Plays the most likely action of a network, or samples one.
+class LogitsOpponent(Opponent):
+    """Plays the most likely action, or samples one; a subclass writes `logits`.
 
     temperature  0: the most likely action; above 0: sampled from softmax(logits / temperature)
     """
 
+    def __init__(self, game: Game, seed: int | None, temperature: float | str = 0.0) -> None:
+        super().__init__(game, seed)
+        self.temperature = number(temperature, "temperature", 0, 100)
+
+    @abstractmethod
+    def logits(self, observations: np.ndarray) -> np.ndarray:
+        """Logits of observations (n, F), float32 (n, A) in an array of their own."""
+
+    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
+        """See `Opponent`. Equal observations are evaluated once, so they get the same action whatever else is asked."""
+        first, place = unique_rows(pickers["generator"])
+        logits = self.logits(np.ascontiguousarray(observations[first]))
+        if self.temperature > 0:
+            logits /= self.temperature
+        actions = np.empty(len(first), np.int64)
+        masks, pickers = np.ascontiguousarray(action_masks[first]), pickers[first]
+        choose_legal(logits, masks, pickers, self.temperature == 0, actions, np.empty(len(first), np.float32))
+        return actions[place]
+
+
+class NetworkOpponent(LogitsOpponent):
+    """Plays a network."""
+
     def __init__(
         self, game: Game, seed: int | None, network: PolicyValueNetwork, temperature: float | str = 0.0
     ) -> None:
-        super().__init__(game, seed)
+        super().__init__(game, seed, temperature)
         self.network = network
-        self.temperature = number(temperature, "temperature", 0, 100)
         with torch.no_grad():
             self._matrices = network.matrices()
 
@@ -39,16 +62,9 @@ class NetworkOpponent(Opponent):
             torch.cat([values for _, values in outputs]).float().numpy(),
         )
 
-    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
-        """See `Opponent`. Equal observations are evaluated once, so they get the same action whatever else is asked."""
-        first, place = unique_rows(pickers["generator"])
-        logits, _ = self.evaluate(np.ascontiguousarray(observations[first]))
-        if self.temperature > 0:
-            logits /= self.temperature
-        actions = np.empty(len(first), np.int64)
-        masks, pickers = np.ascontiguousarray(action_masks[first]), pickers[first]
-        choose_legal(logits, masks, pickers, self.temperature == 0, actions, np.empty(len(first), np.float32))
-        return actions[place]
+    def logits(self, observations: np.ndarray) -> np.ndarray:
+        """See `LogitsOpponent`."""
+        return self.evaluate(observations)[0]
 
 
 class CheckpointOpponent(NetworkOpponent):

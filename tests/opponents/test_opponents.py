@@ -15,10 +15,11 @@ from mandala_env.opponents.base import Opponent, split_options
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.checkpoint import CheckpointError, save_checkpoint
 from tests.sampling import decisions, make_network, random_states
+from tests.sb3_models import save_model
 from training.league import frozen_copy
 
-KINDS = ["random", "heuristic", "checkpoint", "checkpoint,temperature=1"]
-CHANCE = ["random", "checkpoint,temperature=1"]
+KINDS = ["random", "heuristic", "checkpoint", "checkpoint,temperature=1", "sb3", "sb3,temperature=1"]
+CHANCE = ["random", "checkpoint,temperature=1", "sb3,temperature=1"]
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +30,21 @@ def seen(game: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory, game: Any) -> Path:
-    """The folder of a checkpoint with random weights of strong opinions; its name has what specs are split at."""
+    """The folder of a checkpoint with random weights of strong opinions; its name has what specs are split at.
+
+    Beside it is a zip of stable-baselines3 with the same name.
+    """
     folder = tmp_path_factory.mktemp("players") / "a, b=c: player"
     save_checkpoint(folder, game, make_network(game, 1, gain=2.0), training={}, metrics={}, card="")
+    save_model(folder.with_name(f"{folder.name}.zip"), game)
     return folder
 
 
 def make(kind: str, game: Any, checkpoint: Path, seed: int = 0) -> Opponent:
-    """An opponent by its spec; the checkpoint's folder is put in."""
-    return load_opponent(kind.replace("checkpoint", f"checkpoint:{checkpoint}"), game, seed)
+    """An opponent by its spec; the checkpoint's folder is put in, or the zip beside it."""
+    name, comma, options = kind.partition(",")
+    paths = {"checkpoint": f":{checkpoint}", "sb3": f":{checkpoint}.zip"}
+    return load_opponent(f"{name}{paths.get(name, '')}{comma}{options}", game, seed)
 
 
 @pytest.fixture(params=KINDS)
