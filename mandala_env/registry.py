@@ -8,6 +8,7 @@ GAMES = {"mandala_v0": "mandala_env.games.mandala:make", "flowers_v0": "mandala_
 OPPONENTS = {
     "random": "mandala_env.opponents.random:RandomOpponent",
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",
+    "search": "mandala_env.opponents.search:SearchOpponent",
     "checkpoint": "mandala_env.opponents.checkpoint:CheckpointOpponent",
 }
 
