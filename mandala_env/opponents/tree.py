@@ -26,7 +26,7 @@ from mandala_env.core.rng import GOLDEN, below, next_bits
 NODE = np.dtype(
     [
         ("value", np.float64),  # sum of the results, each for the player who chose the action
-        ("visits", np.int32),  # simulations that chose it
+        ("visits", np.int32),  # simulations that chose it; at the root all finished ones
         ("available", np.int32),  # simulations that could have chosen it
         ("child", np.int32),  # the last action that was added behind it, or NONE
         ("sibling", np.int32),  # the action that was added before it behind the same node, or NONE
@@ -39,7 +39,6 @@ SEARCH = np.dtype(
     [
         ("generator", np.uint64),
         ("worlds", np.uint64),  # where the imagined states' generators come from
-        ("simulations", np.int32),  # finished ones
         ("size", np.int32),  # nodes in use
         ("node", np.int32),  # the node that waits for its evaluation
         ("depth", np.int32),  # its place on the path
@@ -54,6 +53,7 @@ LONGEST_PATH = 128  # actions; what comes later is judged as if it were new
 # Chosen by matches of 200 simulations against 200 in Mandala and Flowers, see the docstring of `SearchOpponent`.
 EXPLORATION = 0.5
 PLAYOUT_ACTIONS = 30  # a playout is broken off here: what lies on the table by then says more than a far random end
+POINTS_SHARE = 0.5  # of a finished game's result: who won says less, where a playout's end is mostly luck
 FULL_LEAD = 15.0  # points
 NETWORK_EXPLORATION = 1.5
 DOUBT = 0.2  # how much less an action that was not tried is expected to bring than the network says, when others were
@@ -129,6 +129,7 @@ def next_node(nodes: Any, parent: int, words: Any, picker: Any, new: int) -> int
 @jit
 def note(nodes: Any, path: Any, movers: Any, length: int, results: Any) -> None:
     """Add a simulation's results to the nodes on its path, to each for the player who moved there."""
+    nodes[ROOT].visits += 1
     for place in range(length):
         nodes[path[place]].visits += 1
         nodes[path[place]].value += results[movers[place]]
@@ -256,17 +257,17 @@ def play_out(state: Any, words: Any, by_heuristic: bool, obs: Any, mask: Any, pi
 
 @jit
 def judge(state: Any, points: Any, results: Any) -> None:
-    """Everybody's result from -1 to 1: the payoff of a game that is over, otherwise the lead in points."""
-    if is_over(state):
-        payoff(state, results)
-        return
+    """Everybody's result from -1 to 1: the lead in points, and when the game is over the payoff for a part of it."""
+    over = is_over(state)
     score(state, points)
+    payoff(state, results)
     for player in range(len(points)):
         lead = FULL_LEAD
         for other in range(len(points)):
             if other != player:
                 lead = min(lead, points[player] - points[other])
-        results[player] = max(lead / FULL_LEAD, -1.0)
+        lead = max(lead / FULL_LEAD, -1.0)
+        results[player] = POINTS_SHARE * lead + (1 - POINTS_SHARE) * results[player] if over else lead
 
 
 # --- a network ----------------------------------------------------------------------------------------------------
@@ -280,9 +281,8 @@ def begin(
     for i in range(len(observations)):
         is_only = allowed_at_root(observations[i], masks[i], states[i], root_words[i]) == 1
         actions[i] = nth_allowed(root_words[i], 0) if is_only else NONE
-        nodes[i, ROOT].child = NONE
+        nodes[i, ROOT].child, nodes[i, ROOT].visits = NONE, 0
         searches[i].worlds = next_bits(pickers[i])
-        searches[i].simulations = 0
         searches[i].size = 1
         searches[i].node = ROOT
 
@@ -309,9 +309,9 @@ def advance(
             search.root_value = value
         elif tree[at].visits == 0 or search.depth == LONGEST_PATH:
             share(value, state.player, results)
-            finish_simulation(search, tree, path, seats, results)
+            note(tree, path, seats, search.depth, results)
             at = ROOT
-        while search.simulations < simulations:
+        while tree[ROOT].visits < simulations:
             if at == ROOT:
                 words[:], judged, value = root_words[i], root_logits[i], search.root_value
             else:
@@ -324,7 +324,7 @@ def advance(
                 encode(state, state.player, leaves[k])
                 break
             at = ROOT
-        if search.simulations == simulations:
+        if tree[ROOT].visits == simulations:
             actions[i] = most_visited(tree)
 
 
@@ -339,15 +339,8 @@ def move(state: Any, search: Any, nodes: Any, node: int, path: Any, movers: Any,
     if not is_over(state):
         return True
     payoff(state, results)
-    finish_simulation(search, nodes, path, movers, results)
-    return False
-
-
-@jit
-def finish_simulation(search: Any, nodes: Any, path: Any, movers: Any, results: Any) -> None:
-    """Note the results at all nodes of the path."""
     note(nodes, path, movers, search.depth, results)
-    search.simulations += 1
+    return False
 
 
 @jit

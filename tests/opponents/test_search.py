@@ -11,6 +11,7 @@ from mandala_env import evaluate, load_game, load_opponent
 from mandala_env.core.batch import Batch
 from mandala_env.core.jit import kernel
 from mandala_env.opponents.base import Opponent
+from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.opponents.search import SearchOpponent, plain
 from mandala_env.opponents.tree import NODE, note
 from mandala_env.policies.checkpoint import save_checkpoint
@@ -47,8 +48,6 @@ def make(kind: str, game: Any, simulations: int = 20, seed: int = 0, **options: 
 
 def frozen(game: Any) -> Opponent:
     """A network with random weights of strong opinions, as a player."""
-    from mandala_env.opponents.checkpoint import NetworkOpponent
-
     return NetworkOpponent(game, 0, make_network(game, 1, gain=2.0))
 
 
@@ -137,42 +136,44 @@ def test_more_simulations_than_a_game_has_positions_are_no_trouble(kind: str) ->
         batch.step(opponent.act(batch.observations, batch.action_masks))
 
 
-def won_at_once(game: Any, most: int = 6) -> list[tuple[Any, list[int]]]:
-    """States in which few of the legal actions win at once, whatever is hidden, with these."""
-    found: list[tuple[Any, list[int]]] = []
-    for seed in range(80):
-        rng = np.random.default_rng(seed)
-        state = game.deal(seed)
-        while not game.is_over(state) and len(found) < most:
-            legal, seen = game.legal_actions(state), game.observe(state, state.player)
-            if any(wins(game, state, action, state.player) for action in legal):
-                worlds = [game.imagine(seen, number) for number in range(20)]
-                winning = [action for action in legal if all(wins(game, world, action, 0) for world in worlds)]
-                if 0 < len(winning) <= len(legal) // 4:
-                    found.append((game.copy(state), winning))
-            game.apply(state, int(rng.choice(legal)))
-    return found
+# Positions of random play with the seed of the deal and the turn: few actions win at once, in others all is open.
+TWO, THREE, FOUR = ({"num_players": number} for number in (2, 3, 4))
+WON_AT_ONCE = [
+    *[("mandala_v0", {}, 10, turn) for turn in (62, 64, 66, 68, 72)],
+    ("flowers_v0", TWO, 0, 80),
+    *[("flowers_v0", TWO, 4, turn) for turn in (100, 102)],
+    *[("flowers_v0", THREE, 31, turn) for turn in (62, 65)],
+    ("flowers_v0", FOUR, 27, 103),
+]
 
 
-def wins(game: Any, state: Any, action: int, player: int) -> bool:
-    """Does an action end the game with a win?"""
+def won_at_once(game: Any, seed: int, turn: int) -> tuple[Any, list[int]]:
+    """A position, and the actions that win at once whatever is hidden."""
+    rng = np.random.default_rng(seed)
+    state = game.deal(seed)
+    while state.turn < turn:
+        game.apply(state, int(rng.choice(game.legal_actions(state))))
+    worlds = [game.imagine(game.observe(state, state.player), number) for number in range(20)]
+    legal = game.legal_actions(state)
+    winning = [action for action in legal if all(wins(game, world, action) for world in worlds)]
+    assert 0 < len(winning) < len(legal) / 4
+    return state, winning
+
+
+def wins(game: Any, state: Any, action: int) -> bool:
+    """Does an action end the game with a win of the first player?"""
     after = game.copy(state)
     game.apply(after, action)
-    return game.is_over(after) and game.payoffs(after)[player] == 1
+    return game.is_over(after) and game.payoffs(after)[0] == 1
 
 
-def test_an_action_that_wins_at_once_is_taken(variant: Any) -> None:
-    positions = won_at_once(variant)
-    assert len(positions) >= 2
-    for state, winning in positions:
-        assert ask(make("random", variant, 400), variant, state) in winning
-
-
-def test_a_network_that_knows_nothing_does_not_hide_a_win() -> None:
-    game = load_game("mandala_v0")
-    opponent = make("network", game, 400)
-    positions = won_at_once(game)
-    assert sum(ask(opponent, game, state) in winning for state, winning in positions) >= len(positions) - 1
+@pytest.mark.parametrize(("game_id", "options", "seed", "turn"), WON_AT_ONCE)
+def test_an_action_that_wins_at_once_is_taken(game_id: str, options: dict, seed: int, turn: int) -> None:
+    game = load_game(game_id, **options)
+    state, winning = won_at_once(game, seed, turn)
+    knows_nothing = NetworkOpponent(game, 0, make_network(game, gain=0.0))
+    for policy in ("random", knows_nothing):
+        assert ask(SearchOpponent(game, 0, policy, 400), game, state) in winning
 
 
 def test_results_go_to_the_player_who_moved() -> None:
@@ -180,7 +181,7 @@ def test_results_go_to_the_player_who_moved() -> None:
     path, movers = np.array([1, 3], np.int32), np.array([2, 0], np.int8)
     for results in ([1.0, 0.5, -1.0], [0.0, 1.0, -0.5]):
         _note(nodes, path, movers, 2, np.array(results))
-    assert nodes["visits"].tolist() == [0, 2, 0, 2]
+    assert nodes["visits"].tolist() == [2, 2, 0, 2]
     assert nodes["value"].tolist() == [0, -1.5, 0, 1.0]
 
 
