@@ -12,6 +12,7 @@ PICTURES = {
 OPPONENTS = {
     "random": "mandala_env.opponents.random:RandomOpponent",
     "heuristic": "mandala_env.opponents.heuristic:HeuristicOpponent",
+    "search": "mandala_env.opponents.search:SearchOpponent",
     "checkpoint": "mandala_env.opponents.checkpoint:CheckpointOpponent",
     "champion": "mandala_env.opponents.champion:ChampionOpponent",
     "sb3": "mandala_env.opponents.sb3:Sb3Opponent",

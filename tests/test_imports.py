@@ -205,7 +205,9 @@ def play_everything() -> list[bytes]:
         make_batch(game_id, 2)
         for _ in range(20):
             batch.step_random()
-        opponents = [load_opponent(spec, game=game_id, seed=1) for spec in ("random", "heuristic")]
+        opponents = [
+            load_opponent(spec, game=game_id, seed=1) for spec in ("random", "heuristic", "search:simulations=2")
+        ]
         for opponent in opponents:
             batch.step(opponent.act(batch.observations, batch.action_masks))
         game = load_game(game_id)

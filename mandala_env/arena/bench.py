@@ -3,14 +3,16 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from time import perf_counter
 
 import numpy as np
 
-from mandala_env.core.batch import Batch
+from mandala_env.core.batch import PICKER, Batch
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import load_opponent
+from mandala_env.opponents.search import SearchOpponent
 
 IMPORT = "import mandala_env, sys; print(int('torch' in sys.modules or 'stable_baselines3' in sys.modules))"
 FIRST_STEP = """
@@ -32,6 +34,7 @@ def bench(game: Game, seconds: int) -> Iterator[str]:
     heuristic = load_opponent("heuristic", game)
     rate = rate_of(lambda: heuristic.act(batch.observations, batch.action_masks), seconds)
     yield f"heuristic opponent                     {rate * 1024 / 1e6:8.3f} million decisions/s"
+    yield from search_rates(game, batch, seconds)
     for kind in ("raw_env", "env"):
         play, count = aec_play(game, kind)
         rate = rate_of(play, seconds) * count
@@ -51,7 +54,7 @@ def warm_up(game: Game) -> None:
     batch.step(batch.action_masks.argmax(axis=1))
     batch.observe(0)
     batch.set_states(batch.states.copy())
-    for name in ("random", "heuristic"):
+    for name in ("random", "heuristic", "search:simulations=2"):
         load_opponent(name, game).act(batch.observations, batch.action_masks)
     state = game.deal(0)
     game.apply(state, game.legal_actions(state)[0])
@@ -59,6 +62,18 @@ def warm_up(game: Game) -> None:
     game.imagine(game.observe(state, 0), 0)
     play, _ = aec_play(game, "env", steps=4)
     play()
+
+
+def search_rates(game: Game, batch: Batch, seconds: int) -> Iterator[str]:
+    """How fast `search` decides in positions of random play, and how fast it plays on from them."""
+    observations, masks = batch.observations[:64], batch.action_masks[:64]
+    pickers, actions = np.zeros(64, PICKER).view(np.recarray), np.empty(64, np.int64)
+    for simulations in (50, 200, 1000):
+        search = SearchOpponent(game, 0, simulations=simulations)
+        rate = rate_of(partial(search.play_out, observations, masks, pickers, actions), seconds)
+        yield f"search, {simulations:>4} simulations               {rate * 64:8,.0f} decisions/s"
+    rate *= search.play_out(observations, masks, pickers, actions)
+    yield f"  actions in its imagined games        {rate / 1e6:8.3f} million/s"
 
 
 def random_play(game: Game, num_games: int) -> Callable[[], object]:

@@ -85,8 +85,9 @@ if not IS_COMPILED:  # unsigned numbers are meant to wrap around
 def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None = 0) -> Opponent:
     """An opponent by its spec string.
 
-    spec  "random", "heuristic", "checkpoint:PATH" (or the path of a checkpoint's folder), "sb3:FILE.zip" (a model that
-          stable-baselines3 saved), each with options behind commas: "checkpoint:PATH,temperature=1"
+    spec  "random", "heuristic", "champion", "search", "checkpoint:PATH" (or the path of a checkpoint's folder),
+          "sb3:FILE.zip" (a model that stable-baselines3 saved), each with options behind commas:
+          "search:simulations=1000", "checkpoint:PATH,temperature=1"
     game  a game's id or a Game
     seed  the opponent's own seed; None takes fresh entropy
     Raises ValueError that names what was expected when the spec does not fit.

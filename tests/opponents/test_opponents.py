@@ -18,7 +18,9 @@ from tests.sampling import decisions, make_network, random_states
 from tests.sb3_models import save_model
 from training.league import frozen_copy
 
-KINDS = ["random", "heuristic", "checkpoint", "checkpoint,temperature=1", "sb3", "sb3,temperature=1"]
+KINDS = [
+    "random", "heuristic", "search:simulations=3", "checkpoint", "checkpoint,temperature=1", "sb3", "sb3,temperature=1",
+]  # fmt: skip
 CHANCE = ["random", "checkpoint,temperature=1", "sb3,temperature=1"]
 
 
@@ -54,7 +56,7 @@ def opponent(request: pytest.FixtureRequest, game: Any, checkpoint: Path) -> Opp
 
 
 def test_every_opponent_is_tested() -> None:
-    assert {kind.split(",")[0] for kind in KINDS} == set(list_opponents())
+    assert {re.split("[:,]", kind)[0] for kind in KINDS} == set(list_opponents())
 
 
 def test_the_action_is_legal_on_every_mask(opponent: Opponent, seen: tuple[np.ndarray, np.ndarray]) -> None:
@@ -192,10 +194,10 @@ def test_a_pettingzoo_observation_gets_the_same_answer(opponent: Opponent, game:
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("nobody", "random, heuristic, checkpoint"),
-        ("", "random, heuristic, checkpoint"),
-        ("Random", "random, heuristic, checkpoint"),
-        ("no/such/folder", "random, heuristic, checkpoint"),
+        ("nobody", "random, heuristic, search, checkpoint"),
+        ("", "random, heuristic, search, checkpoint"),
+        ("Random", "random, heuristic, search, checkpoint"),
+        ("no/such/folder", "random, heuristic, search, checkpoint"),
         ("random:speed=3", "'speed'; the options of random are: none"),
         ("heuristic:deep", "the options of heuristic are: none"),
         ("checkpoint", "checkpoint:PATH"),
