@@ -1,12 +1,17 @@
 """What is installed, and what is shipped with it."""
 
 import json
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from mandala_env import __version__, evaluate, list_games, load_game, load_opponent
+from mandala_env.opponents.champion import champion_folder
+from mandala_env.registry import list_variants
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECKPOINTS = sorted(path.parent for path in ROOT.glob("checkpoints/*/*/config.json"))
@@ -46,6 +51,29 @@ def test_data_files_of_the_package_are_announced() -> None:
     announced = {path for pattern in patterns for path in package.glob(pattern)}
     found = {path for path in package.rglob("*.*") if path.suffix != ".py" and "__pycache__" not in path.parts}
     assert found == announced
+
+
+@pytest.mark.parametrize(
+    ("game_id", "options"), [(game, form) for game in list_games() for form in list_variants(game)]
+)
+def test_every_form_of_every_game_has_a_champion_that_is_shipped(game_id: str, options: dict) -> None:
+    folder = champion_folder(load_game(game_id, **options))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["mandala_env"]
+    for file in folder.iterdir():
+        name = file.relative_to(ROOT / "mandala_env").as_posix()
+        assert any(Path(name).match(pattern) for pattern in patterns), name
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_package_with_its_champions_and_no_tests(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "mandala_env/py.typed" in names and "training/train.py" in names
+    assert "mandala_env/checkpoints/mandala_v0/champion/model.safetensors" in names
+    assert not [name for name in names if name.startswith(("tests/", "configs/", "checkpoints/"))]
 
 
 def test_there_is_a_shipped_checkpoint_of_mandala() -> None:

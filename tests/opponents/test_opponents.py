@@ -19,9 +19,10 @@ from tests.sb3_models import save_model
 from training.league import frozen_copy
 
 KINDS = [
-    "random", "heuristic", "search:simulations=3", "checkpoint", "checkpoint,temperature=1", "sb3", "sb3,temperature=1",
+    "random", "heuristic", "search:simulations=3", "champion", "champion:temperature=1", "checkpoint",
+    "checkpoint,temperature=1", "sb3", "sb3,temperature=1",
 ]  # fmt: skip
-CHANCE = ["random", "checkpoint,temperature=1", "sb3,temperature=1"]
+CHANCE = ["random", "champion:temperature=1", "checkpoint,temperature=1", "sb3,temperature=1"]
 
 
 @pytest.fixture(scope="module")
