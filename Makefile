@@ -2,13 +2,14 @@
 # make test    from nothing: a virtual environment, then lint, types and the test suite
 # make libraries   what `make test` leaves out: TorchRL and Tianshou, which need 230 MB more
 # make lowest  the tests of the adapters with the oldest versions that are allowed, in an environment of their own
-# make bench   what this machine does now
+# make bench   what this machine does now, beside other packages (PEERS=the Python that has them)
 
 PYTHON ?= python3.11
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
 BIN = $(VENV)/bin
 RUN ?= runs
+PEERS ?= $(BIN)/python
 export OMP_NUM_THREADS = 1
 
 .PHONY: train test libraries lowest adapters lint types warmup bench clean
@@ -49,6 +50,8 @@ types: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/mandala bench
+	$(BIN)/python benchmarks/peers.py --python $(PEERS)
+	$(BIN)/python benchmarks/learner.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
