@@ -475,7 +475,7 @@ def test_F48_all_cards_and_tiles_are_somewhere_at_all_times_and_no_hand_is_empty
             counts += (state.face_up + state.face_down).sum(axis=(0, 1))
             assert counts.tolist() == [15] * 6 and (state.hands.sum(axis=1) >= 1).all()
             num_tiles = state.stacks.sum() + (state.tiles > 0).sum() + (state.singles > 0).sum()
-            assert num_tiles + 2 * (state.flowers > 0).sum() == 36
+            assert num_tiles + 2 * (state.flower_lows > 0).sum() == 36
 
 
 # Readings -------------------------------------------------------------------------------------------------------------
