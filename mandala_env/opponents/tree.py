@@ -39,7 +39,7 @@ SEARCH = np.dtype(
     [
         ("generator", np.uint64),
         ("worlds", np.uint64),  # where the imagined states' generators come from
-        ("size", np.int32),  # nodes in use
+        ("num_nodes", np.int32),
         ("node", np.int32),  # the node that waits for its evaluation
         ("depth", np.int32),  # its place on the path
         ("root_value", np.float32),  # the network's value of the observation
@@ -50,7 +50,7 @@ ROOT, NONE = 0, -1
 ONE = np.uint64(1)
 LONGEST_PATH = 128  # actions; what comes later is judged as if it were new
 
-# Chosen by matches of 200 simulations against 200 in Mandala and Flowers, see the docstring of `SearchOpponent`.
+# Chosen by matches of 200 simulations against 200 in Mandala and Flowers.
 EXPLORATION = 0.5
 PLAYOUT_ACTIONS = 30  # a playout is broken off here: what lies on the table by then says more than a far random end
 POINTS_SHARE = 0.5  # of a finished game's result: who won says less, where a playout's end is mostly luck
@@ -181,6 +181,10 @@ def imagine_world(obs: Any, worlds: Any, number: int, state: Any) -> None:
     imagine(obs, state)
 
 
+if not IS_COMPILED:  # unsigned numbers are meant to wrap around
+    imagine_world = np.errstate(over="ignore")(imagine_world)
+
+
 # --- playouts -----------------------------------------------------------------------------------------------------
 
 
@@ -236,10 +240,7 @@ def walk(state: Any, nodes: Any, node: int, new: int, words: Any, path: Any, mov
 
 @jit
 def play_out(state: Any, words: Any, by_heuristic: bool, obs: Any, mask: Any, pickers: Any, chosen: Any) -> int:
-    """Play on for a while: everybody by the heuristic, from what each of them sees, or anything legal.
-
-    Returns how many actions that were.
-    """
+    """Play on by the heuristic, from what each player sees, or anything legal; returns how many actions that took."""
     for length in range(PLAYOUT_ACTIONS):
         if is_over(state):
             return length
@@ -283,7 +284,7 @@ def begin(
         actions[i] = nth_allowed(root_words[i], 0) if is_only else NONE
         nodes[i, ROOT].child, nodes[i, ROOT].visits = NONE, 0
         searches[i].worlds = next_bits(pickers[i])
-        searches[i].size = 1
+        searches[i].num_nodes = 1
         searches[i].node = ROOT
 
 
@@ -316,7 +317,7 @@ def advance(
                 words[:], judged, value = root_words[i], root_logits[i], search.root_value
             else:
                 legal(state, words)
-            node = likely_node(tree, at, words, judged, value, weights, search.size)
+            node = likely_node(tree, at, words, judged, value, weights, search.num_nodes)
             if at == ROOT:
                 imagine_world(observations[i], search.worlds, tree[node].visits, state)
                 search.depth = 0
@@ -334,7 +335,7 @@ def move(state: Any, search: Any, nodes: Any, node: int, path: Any, movers: Any,
     path[search.depth], movers[search.depth] = node, state.player
     search.depth += 1
     search.node = node
-    search.size += node == search.size
+    search.num_nodes += node == search.num_nodes
     apply(state, nodes[node].action)
     if not is_over(state):
         return True

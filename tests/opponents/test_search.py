@@ -13,7 +13,7 @@ from mandala_env.core.jit import kernel
 from mandala_env.opponents.base import Opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.opponents.search import SearchOpponent, plain
-from mandala_env.opponents.tree import NODE, note
+from mandala_env.opponents.tree import NODE, SEARCH, note
 from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.registry import list_games, list_variants
 from tests.sampling import decisions, make_network
@@ -174,6 +174,11 @@ def test_an_action_that_wins_at_once_is_taken(game_id: str, options: dict, seed:
     knows_nothing = NetworkOpponent(game, 0, make_network(game, gain=0.0))
     for policy in ("random", knows_nothing):
         assert ask(SearchOpponent(game, 0, policy, 400), game, state) in winning
+
+
+@pytest.mark.parametrize("dtype", [NODE, SEARCH])
+def test_no_field_hides_behind_an_attribute_that_every_record_has(dtype: np.dtype) -> None:
+    assert set(dtype.names or ()) & set(dir(np.record)) == set()  # plain Python would read the attribute
 
 
 def test_results_go_to_the_player_who_moved() -> None:
