@@ -163,11 +163,9 @@ def allowed_at_root(obs: Any, mask: Any, state: Any, words: Any) -> int:
             first = action if first == NONE else first
         elif is_allowed(words, action):
             forbid(words, action)
-    count = count_allowed(words)
-    if count == 0:
+    if count_allowed(words) == 0:
         allow(words, first, ONE)
-        return 1
-    return count
+    return count_allowed(words)
 
 
 @jit
@@ -278,7 +276,7 @@ def judge(state: Any, points: Any, results: Any) -> None:
 def begin(
     observations: Any, masks: Any, pickers: Any, states: Any, searches: Any, nodes: Any, root_words: Any, actions: Any
 ) -> None:
-    """Begin a search for each row; where there is one action only, it is written to actions (n,), elsewhere NONE."""
+    """Begin a search for each row; actions (n,) get the action where there is only one, elsewhere NONE."""
     for i in range(len(observations)):
         is_only = allowed_at_root(observations[i], masks[i], states[i], root_words[i]) == 1
         actions[i] = nth_allowed(root_words[i], 0) if is_only else NONE
