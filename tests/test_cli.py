@@ -152,7 +152,7 @@ def test_warmup_says_where_the_compiled_code_is(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evaluate", "nobody"], "unknown opponent 'nobody'; expected random, heuristic, checkpoint"),
+        (["evaluate", "nobody"], "unknown opponent 'nobody'; expected random, heuristic, search, checkpoint"),
         (["evaluate", "random", "--against", "nobody"], "unknown opponent 'nobody'"),
         (["evaluate", "random", "--game", "chess"], "unknown game 'chess'; the games are mandala_v0"),
         (["evaluate", "random", "--games", "3"], "games must be a multiple of the 2 players, at least 4, not 3"),

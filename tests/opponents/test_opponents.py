@@ -103,7 +103,7 @@ def test_another_seed_gives_another_player(
     actions = [make(kind, game, checkpoint, seed).act(*seen) for seed in (0, 1, 2**40)]
     has_choice = seen[1].sum(axis=1) > 5
     for one, other in ((0, 1), (0, 2), (1, 2)):
-        assert (actions[one] != actions[other])[has_choice].mean() > 0.2
+        assert (actions[one] != actions[other])[has_choice].mean() > 0.1
     fresh = [load_opponent("random", game, None).act(*seen) for _ in range(2)]
     assert (fresh[0] != fresh[1]).any()
 

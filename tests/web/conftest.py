@@ -17,7 +17,7 @@ from tests.threads import one_thread  # noqa: F401
 def players(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Folders of checkpoints: one of Mandala, one of Flowers for two."""
     folders = []
-    for game_id, name in (("mandala_v0", "champion"), ("flowers_v0", "gardener")):
+    for game_id, name in (("mandala_v0", "master"), ("flowers_v0", "gardener")):
         game = load_game(game_id)
         folder = tmp_path_factory.mktemp("players") / name
         save_checkpoint(folder, game, make_network(game), training={}, metrics={}, card="")

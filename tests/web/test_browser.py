@@ -223,7 +223,7 @@ def test_two_people_play_at_once_and_do_not_meet(open_page: Any) -> None:
 def test_the_champion_says_what_it_would_do(open_page: Any) -> None:
     page = open_page()
     start(page, "mandala_v0", ["you", "heuristic"])
-    assert page.inner_text("#ask") == "What would champion do?"
+    assert page.inner_text("#ask") == "What would master do?"
     page.click("#ask")
     page.wait_for_selector("#advice table")
     assert page.locator("#advice tr").count() == 6 and "expects" in page.inner_text("#advice")

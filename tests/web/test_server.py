@@ -19,7 +19,7 @@ from mandala_env.web.sessions import Refused, Session, Sessions
 
 SETTINGS = [
     ("mandala_v0", ["you", "heuristic"]),
-    ("mandala_v0", ["champion", "you"]),
+    ("mandala_v0", ["master", "you"]),
     ("flowers_v0", ["you", "gardener"]),
     ("flowers_v0", ["heuristic", "you", "random"]),
     ("flowers_v0", ["random", "heuristic", "random", "you"]),
@@ -156,7 +156,7 @@ def test_what_can_be_chosen_has_no_path(client: TestClient, players: list[str]) 
     text = client.get("/api/choices").text
     games = {(one["game"], one["num_players"]): one for one in json.loads(text)["games"]}
     assert set(games) == {("mandala_v0", 2), *(("flowers_v0", number) for number in (2, 3, 4))}
-    assert games["mandala_v0", 2]["adviser"] == "champion" and games["flowers_v0", 2]["adviser"] == "gardener"
+    assert games["mandala_v0", 2]["adviser"] == "master" and games["flowers_v0", 2]["adviser"] == "gardener"
     assert games["flowers_v0", 3]["adviser"] == "heuristic" and "gardener" not in games["flowers_v0", 3]["players"]
     assert "/" not in "".join(name for one in games.values() for name in one["players"])
 
