@@ -19,10 +19,10 @@ from tests.sb3_models import save_model
 from training.league import frozen_copy
 
 KINDS = [
-    "random", "heuristic", "search:simulations=3", "champion", "champion:temperature=1", "checkpoint",
+    "random", "heuristic", "search:simulations=3", "champion", "champion:temperature=2", "checkpoint",
     "checkpoint,temperature=1", "sb3", "sb3,temperature=1",
 ]  # fmt: skip
-CHANCE = ["random", "champion:temperature=1", "checkpoint,temperature=1", "sb3,temperature=1"]
+CHANCE = ["random", "champion:temperature=2", "checkpoint,temperature=1", "sb3,temperature=1"]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_another_seed_gives_another_player(
     actions = [make(kind, game, checkpoint, seed).act(*seen) for seed in (0, 1, 2**40)]
     has_choice = seen[1].sum(axis=1) > 5
     for one, other in ((0, 1), (0, 2), (1, 2)):
-        assert (actions[one] != actions[other])[has_choice].mean() > 0.1
+        assert (actions[one] != actions[other])[has_choice].mean() > 0.2
     fresh = [load_opponent("random", game, None).act(*seen) for _ in range(2)]
     assert (fresh[0] != fresh[1]).any()
 
