@@ -7,18 +7,9 @@ import numpy as np
 NUM_CARDS = 15  # of each colour
 NUM_TILES = 6  # of each colour
 PILES = (
-    "deck",
-    "discard",
-    "hands",
-    "known",
-    "face_up",
-    "face_down",
-    "stacks",
-    "tiles",
-    "singles",
-    "flower_lows",
+    "deck", "discard", "hands", "known", "face_up", "face_down", "stacks", "tiles", "singles", "flower_lows",
     "flower_highs",
-)
+)  # fmt: skip
 NOBODY = -1
 
 
