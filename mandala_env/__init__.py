@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mandala_env import gymnasium_ids, pettingzoo_ids
 from mandala_env.pettingzoo_ids import MODULES
-from mandala_env.registry import list_games, list_opponents, load_game, resolve
+from mandala_env.registry import list_games, list_opponents, load_game, register_opponent, resolve
 
 if TYPE_CHECKING:
     from mandala_env.arena.match import evaluate
@@ -25,6 +25,7 @@ __all__ = [
     "load_game",
     "load_opponent",
     "make_batch",
+    "register_opponent",
 ]
 
 _LOCATIONS = {

@@ -1,6 +1,7 @@
 """Names of games, their pictures and opponents -> where they are made. Nothing is imported before it is asked for."""
 
 import inspect
+import re
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,22 @@ def list_games() -> list[str]:
 def list_opponents() -> list[str]:
     """The names that an opponent's spec can begin with."""
     return list(OPPONENTS)
+
+
+def register_opponent(name: str, location: str) -> None:
+    """Let an opponent's spec begin with a name of your own, wherever a spec is taken.
+
+    name      one word, not yet taken
+    location  "module:NAME" of a class like `mandala_env.opponents.base.Opponent`, imported when it is first asked for
+    Raises ValueError when the name is taken or either is not of this form.
+    """
+    if not re.fullmatch(r"[a-z]\w*", name):
+        raise ValueError(f"an opponent's name is one word in small letters, not {name!r}")
+    if OPPONENTS.get(name, location) != location:
+        raise ValueError(f"the opponent {name!r} exists already: {OPPONENTS[name]}")
+    if not re.fullmatch(r"[\w.]+:\w+", location):
+        raise ValueError(f"expected where the class of opponent {name!r} is, as 'module:NAME', not {location!r}")
+    OPPONENTS[name] = location
 
 
 def load_game(game_id: str, **options: Any) -> Any:

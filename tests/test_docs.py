@@ -3,11 +3,15 @@
 import re
 import subprocess
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
 from mandala_env import load_game, load_opponent
+from mandala_env.core.game import Game, State
+from mandala_env.policies.network import NetworkConfig
+from training.config import EvaluationConfig, LeagueConfig, PPOConfig, TrainConfig
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,26 +38,57 @@ def test_every_python_block_runs(name: str, tmp_path: Path) -> None:
     assert done.stdout.strip(), "a block shows something"
 
 
-def test_the_picture_is_what_is_rendered() -> None:
-    game = load_game("mandala_v0")
-    player, state = load_opponent("heuristic"), game.deal(5)
+def shown_position(game: Game) -> State:
+    """The position of the pictures: after 25 moves of heuristics."""
+    player, state = load_opponent("heuristic", game), game.deal(5)
     for _ in range(25):
         seat = game.player(state)
         game.apply(state, int(player.act(game.observe(state, seat)[None], game.action_mask(state)[None])[0]))
+    return state
+
+
+def test_the_pictures_are_what_is_rendered() -> None:
+    game = load_game("mandala_v0")
+    state = shown_position(game)
     assert f"```text\n{game.render(state, 0)}\n```" in README
-    assert (ROOT / "docs" / "position.svg").read_text(encoding="utf-8") == game.svg(state, 0) + "\n"
     legal = [game.actions.text(action) for action in game.legal_actions(state)]
     for text in ("build 0 black", "grow 1 orange 2", "discard purple 1"):
         assert text in legal and f"`{text}`" in README
+    for name, shown in (("position", game), ("flowers", load_game("flowers_v0", num_players=3))):
+        assert (ROOT / "docs" / f"{name}.svg").read_text(encoding="utf-8") == shown.svg(shown_position(shown), 0) + "\n"
 
 
-def test_the_rule_options_are_those_of_the_games() -> None:
-    for game_id, names in {
-        "mandala_v0": ("second_exhaustion", "max_turns"),
-        "flowers_v0": ("num_players", "tile_values", "two_player_rule", "max_turns"),
-    }.items():
-        assert set(load_game(game_id).options) == set(names)
-        assert all(f"| `{name}` |" in README for name in names)
+@pytest.mark.parametrize("game_id", ["mandala_v0", "flowers_v0"])
+def test_the_page_of_a_game_has_its_tables_spaces_and_options(game_id: str) -> None:
+    game = load_game(game_id)
+    page = (ROOT / "docs" / f"{game_id.partition('_')[0]}.md").read_text(encoding="utf-8")
+    assert game.layout.table() in page and game.actions.table() in page, "`mandala docs` prints them"
+    assert f"`Discrete({len(game.actions)})`" in page and f"Box(0, 1, ({game.layout.size},), float32)" in page
+    assert re.findall(r"^\| `(\w+)` \| (?:\d+|`.*?`) \| ", page.partition("## Actions")[0], re.MULTILINE) == [
+        *game.options
+    ]
+
+
+def test_the_page_of_training_has_every_number_of_a_config() -> None:
+    rows = []
+    for prefix, config in (
+        ("", TrainConfig()),
+        ("network.", NetworkConfig()),
+        ("ppo.", PPOConfig()),
+        ("league.", LeagueConfig()),
+        ("evaluation.", EvaluationConfig()),
+    ):
+        text = re.sub(r"\n {6,}", " ", config.__doc__ or "")  # a meaning may take several lines
+        meanings = dict(re.findall(r"^    (\w+(?:, \w+)*) +(\S.*)$", text, re.MULTILINE))
+        assert {name for names in meanings for name in names.split(", ")} >= {
+            field.name for field in fields(config) if not is_dataclass(getattr(config, field.name))
+        }
+        for names, meaning in meanings.items():
+            values = [getattr(config, name) for name in names.split(", ")]
+            shown = (", ".join(f"`{prefix}{name}`" for name in names.split(", ")), ", ".join(map(str, values)))
+            rows.append(f"| {shown[0]} | {shown[1]} | {meaning} |")
+    table = "\n".join(["| field | default | meaning |", "|---|---|---|", *rows])
+    assert table in (ROOT / "docs" / "training.md").read_text(encoding="utf-8"), table
 
 
 def versions(path: Path) -> dict[str, str]:

@@ -20,10 +20,10 @@ class PPOConfig:
     num_steps        decisions in each game between two updates
     minibatch_size   decisions an optimiser step is taken on
     num_epochs       passes over the decisions
-    learning_rate    at the start; it falls linearly to final_learning_rate
+    learning_rate, final_learning_rate  at the start and at the end; it falls linearly
     gamma, gae_lambda  discount and the lambda of generalised advantage estimation
     clip_range       of the probability ratio
-    entropy_coef     at the start; it falls linearly to final_entropy_coef
+    entropy_coef, final_entropy_coef  weight of the entropy at the start and at the end; it falls linearly
     value_coef       weight of the value loss
     max_grad_norm    the gradient is scaled down to this norm
     """

@@ -99,6 +99,8 @@ def parser() -> ArgumentParser:
 def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
     """The config that a preset and options make, and the other arguments; a wrong key ends the program."""
     reader = parser()
+    if {"-h", "--help"} & set(arguments):
+        reader.parse_args(["--help"])
     preset = next((a for a in arguments if a.endswith((".yaml", ".yml"))), None)
     if preset is None:
         reader.error("expected a preset: the path of a YAML file such as configs/mandala_v0/small.yaml")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mandala_env import evaluate, list_opponents, load_opponent
+from mandala_env import evaluate, list_opponents, load_opponent, register_opponent, registry
 from mandala_env.core.batch import Batch
+from mandala_env.opponents import base
 from mandala_env.opponents.base import Opponent, split_options
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.checkpoint import CheckpointError, save_checkpoint
@@ -54,6 +55,31 @@ def make(kind: str, game: Any, checkpoint: Path, seed: int = 0) -> Opponent:
 def opponent(request: pytest.FixtureRequest, game: Any, checkpoint: Path) -> Opponent:
     """Each opponent."""
     return make(request.param, game, checkpoint)
+
+
+class LastLegal(Opponent):
+    """The last legal action."""
+
+    def choose(self, observations: np.ndarray, action_masks: np.ndarray, pickers: np.ndarray) -> np.ndarray:
+        return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+
+
+def test_a_registered_opponent_is_loaded_by_its_name_and_no_name_is_taken_twice(
+    game: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "OPPONENTS", opponents := dict(registry.OPPONENTS))
+    monkeypatch.setattr(base, "OPPONENTS", opponents)
+    register_opponent("last", f"{__name__}:LastLegal")
+    register_opponent("last", f"{__name__}:LastLegal")  # the same again, as when a module is read twice
+    assert isinstance(load_opponent("last", game), LastLegal) and "last" in list_opponents()
+    assert evaluate("last", "last", game=game, games=2 * game.num_players)[0].score == 1 / game.num_players
+    for name, location, words in (
+        ("random", f"{__name__}:LastLegal", "'random' exists already"),
+        ("my player", f"{__name__}:LastLegal", "one word in small letters"),
+        ("mine", "LastLegal", "as 'module:NAME'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            register_opponent(name, location)
 
 
 def test_every_opponent_is_tested() -> None:

@@ -46,9 +46,9 @@ _SEAT: list[tuple[Any, ...]] = [
     ("single", _COLOUR, X3, "value of {whose} single tile, 10 for x3, 0 without one", True),
     ("flower_low", _FLOWER, X3, "lower half of each of {whose} flowers, 10 for x3, 0 without one", True),
     ("flower_high", _FLOWER, X3, "higher half of each of {whose} flowers", True),
-    ("marker", ("mandala",), 1, "1 if the claim marker is {whose}"),
-    ("move", (), 1, "1 if the next decision is {whose} (after the end: if the last one was)"),
-    ("completed", (), 1, "1 if the completion of the mandala that is being destroyed was {whose}"),
+    ("marker", ("mandala",), 1, "1 if the claim marker lies on {whose} side"),
+    ("move", (), 1, "1 if the next decision is {whose} to make (after the end: if the last one was)"),
+    ("completed", (), 1, "1 if {whose} play completed the mandala that is being destroyed"),
     ("skipped", (), 1, "1 if {whose} turn was skipped just before this turn"),
 ]
 _OTHER: list[tuple[Any, ...]] = [("hand_size", (), NUM_CARDS, "cards in {whose} hand"), *_SEAT]
