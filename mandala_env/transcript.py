@@ -86,12 +86,14 @@ class Transcript:
 
     players  what the players are called, by seat
     actions  the ids of all actions
+    note     how a game ended that the rules did not end, in words; not read back
     """
 
     game: Game
     start: Start
     players: tuple[str, ...]
     actions: tuple[int, ...] = field(repr=False)
+    note: str = field(default="", compare=False)
 
     def moments(self) -> Iterator[Moment]:
         """The game from its start to where it stands, one moment more than it has actions."""
@@ -122,6 +124,7 @@ class Transcript:
             turn = int(state.turn)
         if self.game.is_over(state):
             lines.append(f"score: {' '.join(map(str, self.game.scores(state)))}")
+        lines += [f"# {line}" for line in self.note.splitlines()]
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | Path) -> None:

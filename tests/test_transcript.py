@@ -121,6 +121,17 @@ def test_an_environment_gives_the_transcript_of_its_game_however_it_was_reset(ma
         make().unwrapped.transcript()
 
 
+def test_the_transcript_of_a_game_that_an_illegal_action_ended_says_so() -> None:
+    env = mandala_v0.env()
+    env.reset(seed=1)
+    env.step(int(np.flatnonzero(env.last()[0]["action_mask"] == 0)[0]))
+    transcript = env.unwrapped.transcript()
+    assert transcript.text().endswith("# player_0 chose 'build 0 red', which is not legal: the game ended\n")
+    assert parse_transcript(transcript.text()) == transcript
+    env.reset(seed=1)
+    assert "not legal" not in env.unwrapped.transcript().text()
+
+
 def test_a_match_saves_its_first_games_and_they_are_those_that_were_played(tmp_path: Path) -> None:
     for game_id, options in VARIANTS[:3]:
         game = load_game(game_id, **options)

@@ -65,6 +65,7 @@ class CardGameEnv(AECEnv):
         self._window = Window(str(self.metadata["name"]))
         self._start = Start()
         self._moves: list[tuple[int, Any]] = []  # seat and action
+        self._note = ""
         self.agents: list[str] = []
         self.agent_selection = self.possible_agents[0]
         self._set_all(0.0, is_over=False)
@@ -98,7 +99,7 @@ class CardGameEnv(AECEnv):
             self._single.set_up(position, seed)
             state = self._single.state
             self._start = Start(seed, int(state.generator), self.game.position(state))
-        self._moves = []
+        self._moves, self._note = [], ""
         self.agents = self.possible_agents[:]
         self._skip_agent_selection = None
         self._set_all(0.0, is_over=False)
@@ -167,7 +168,7 @@ class CardGameEnv(AECEnv):
         """The game so far, as a text that can be saved and replays exactly: `env.transcript().save(path)`."""
         self._in_play()
         actions = tuple(int(action) for _, action in self._moves)
-        return Transcript(self.game, self._start, tuple(self.possible_agents), actions)
+        return Transcript(self.game, self._start, tuple(self.possible_agents), actions, self._note)
 
     def is_legal(self, action: Any) -> bool:
         """May the agent to move take this action?"""
@@ -177,6 +178,7 @@ class CardGameEnv(AECEnv):
         """End the game because the agent to move chose an illegal action: it gets -1 and all others 0."""
         offender = self.agent_selection
         scores = self.game.scores(self._in_play().state)
+        self._note = f"{offender} chose {self.game.actions.text(int(action))!r}, which is not legal: the game ended"
         self._set_all(0.0, is_over=True)
         self.rewards[offender] = self._cumulative_rewards[offender] = ILLEGAL_REWARD
         self.infos = {

@@ -19,6 +19,7 @@ from mandala_env.opponents.base import Opponent, load_opponent
 
 NOBODY = -1  # the player to decide in a game that is over
 DEAL = -1  # instead of an action: deal the game anew
+SHOW = -2  # instead of an action: nothing, the game was put there
 MOST_WAVES = 10_000  # rounds of answers in one step; with max_turns=1 a seat may never decide
 SEAT_STREAM = np.uint64(0x5EA7_5EA7_5EA7_5EA7)  # keeps the draw of a seat apart from the draws of cards
 
@@ -107,6 +108,24 @@ class LearnerGames:
         elif seed is not None:
             self._states["generator"] = spread_seeds(seed, self.num_games)  # type: ignore[arg-type]
         self._run(np.arange(self.num_games), np.full(self.num_games, DEAL), deal_on=True)
+
+    def set_up(self, position: dict, seed: int | None = None) -> None:
+        """Go on from a position in every game, and play on until the learners are to decide.
+
+        seed  None: the random numbers go on in new directions; a number: game i depends on (seed, i)
+        Raises ValueError if there is no such position, or if a game ends before its learner decides.
+        """
+        state = self.game.from_position(position)
+        if self.game.is_over(state):
+            raise ValueError("the position is over: there is nothing to decide in it")
+        first = int(self._states["generator"][0]) if seed is None else seed
+        self._states[:] = state
+        self._states["generator"] = spread_seeds(first, self.num_games)
+        if isinstance(self.seat, str):
+            self.seats[:] = _draw_seats(self._states["generator"], self.game.num_players)
+        ended = self._run(np.arange(self.num_games), np.full(self.num_games, SHOW), deal_on=False)
+        if len(ended.rows):
+            raise ValueError(f"from this position the game ends before seat {ended.seats[0]} is to decide")
 
     def step(self, actions: np.ndarray, *, deal_on: bool) -> Ended:
         """Carry out the learners' actions and the opponents' answers.
@@ -221,7 +240,7 @@ def _play(
     states: Any, rows: Any, actions: Any, seats: Any, words: Any, mask_eights: Any, observations: Any,
     players: Any, payoffs: Any, scores: Any,
 ) -> None:  # fmt: skip
-    """Carry out one action or DEAL in each of some games, and write what the player to decide knows and may do.
+    """Carry out one action, DEAL or SHOW in each of some games, and write what the player to decide knows and may do.
 
     In a game that is over it is what the learner's seat knows, and the results.
     """
@@ -229,7 +248,7 @@ def _play(
         i = rows[k]
         if actions[k] == DEAL:
             deal(states[i])
-        else:
+        elif actions[k] != SHOW:
             apply(states[i], actions[k])
         legal(states[i], words)
         write_mask_eights(words, mask_eights[i])

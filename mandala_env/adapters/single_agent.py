@@ -8,16 +8,13 @@ import numpy as np
 
 from mandala_env.adapters.learner import LearnerGames
 from mandala_env.adapters.spaces import action_space, observation_box, observation_dict
+from mandala_env.pictures.raster import pixels
+from mandala_env.pictures.window import Window
 from mandala_env.registry import load_game
 
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array", "human")
 ILLEGAL = ("raise", "lose")
 ILLEGAL_REWARD = -1.0
-
-
-class RenderModeError(ValueError, TypeError):
-    """An unknown render mode; a TypeError, too, because that is what stable-baselines3's make_vec_env takes for a no
-    when it asks every environment for "rgb_array"."""
 
 
 class SingleAgentEnv(gymnasium.Env):
@@ -35,7 +32,8 @@ class SingleAgentEnv(gymnasium.Env):
     illegal   what an action does that the mask does not allow. "raise": IllegalAction, and nothing changes; "lose": the
               game ends with -1, for learners that know no masks
     dict_observation  observations are {"observation": ..., "action_mask": int8 (A,)}, as PettingZoo's are
-    render_mode       None, or "ansi": `render` returns a picture in text of what the agent's seat sees
+    render_mode       how what the agent's seat sees is shown: "ansi": `render` returns text; "rgb_array": pixels, uint8
+                      (H, W, 3); "human": a window, which `reset` and `step` open and keep up to date
     options   the game's rule options, such as max_turns=100
     """
 
@@ -53,7 +51,7 @@ class SingleAgentEnv(gymnasium.Env):
         **options: Any,
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise RenderModeError(f"render_mode must be None or one of {RENDER_MODES}, not {render_mode!r}")
+            raise ValueError(f"render_mode must be None or one of {RENDER_MODES}, not {render_mode!r}")
         if illegal not in ILLEGAL:
             raise ValueError(f"illegal must be one of {ILLEGAL}, not {illegal!r}")
         self.game = load_game(game_id, **options)
@@ -61,15 +59,24 @@ class SingleAgentEnv(gymnasium.Env):
         self.action_space = action_space(self.game)
         self.observation_space = (observation_dict if dict_observation else observation_box)(self.game)
         self._games = LearnerGames(self.game, 1, opponent, seat)
+        self._window = Window(self.game.id)
         self._is_dealt = self._in_play = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Deal a new game, the same one for the same seed; without a seed the random numbers go on and never repeat."""
-        if options:
-            raise ValueError(f"unknown reset option {', '.join(map(str, options))}; there are none")
+        """Deal a new game, the same one for the same seed; without a seed the random numbers go on and never repeat.
+
+        options  {"position": dict} goes on from a position, as `game.position` and the PettingZoo environments give it
+        """
+        if unknown := [str(key) for key in options or () if key != "position"]:
+            raise ValueError(f"unknown reset option {', '.join(unknown)}; the only one is position")
         super().reset(seed=seed)
-        self._games.deal(seed)
+        if options:
+            self._in_play = False
+            self._games.set_up(options["position"], seed)
+        else:
+            self._games.deal(seed)
         self._is_dealt = self._in_play = True
+        self._show()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -82,6 +89,7 @@ class SingleAgentEnv(gymnasium.Env):
         if self.illegal == "lose" and not (0 <= action < self.action_space.n and self._games.action_masks[0, action]):
             return self._forfeit(action)
         ended = self._games.step(np.array([action]), deal_on=False)
+        self._show()
         if not len(ended.rows):
             return self._observation(), 0.0, False, False, self._info()
         self._in_play = False
@@ -92,13 +100,28 @@ class SingleAgentEnv(gymnasium.Env):
         self._check_in_play()
         return self._games.action_masks[0].copy()
 
-    def render(self) -> str | None:
-        """What the agent's seat sees as text, or None without a render mode."""
+    def render(self) -> str | np.ndarray | None:
+        """What the agent's seat sees, as the render mode says; None in a window or without a mode."""
         if self.render_mode is None:
             return None
         if not self._is_dealt:
             raise RuntimeError("there is no game to show: call reset() first")
-        return self.game.render(self._games.state(0), int(self._games.seats[0]))
+        state, seat = self._games.state(0), int(self._games.seats[0])
+        if self.render_mode == "ansi":
+            return self.game.render(state, seat)
+        drawing = self.game.svg(state, seat)
+        if self.render_mode == "rgb_array":
+            return pixels(drawing)
+        self._window.show(drawing)
+        return None
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        self._window.close()
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _observation(self) -> Any:
         observation = self.game.layout.unit(self._games.observations[0])

@@ -15,7 +15,9 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import FlattenObservation, RecordEpisodeStatistics, TimeLimit
 
 from mandala_env import flowers_v0, load_opponent, mandala_v0
+from mandala_env.core.batch import Batch
 from mandala_env.core.game import IllegalAction
+from mandala_env.pictures.raster import pixels
 from tests.adapters.learning import FORMS, is_same, make, pick, play
 
 
@@ -211,6 +213,22 @@ def test_the_picture_shows_what_the_seat_sees() -> None:
     env.reset(seed=1)
     assert env.render() == env.game.render(env._games.state(0), 1)
     assert make("mandala_v0").render() is None
+    drawn = make("mandala_v0", seat=1, render_mode="rgb_array")
+    drawn.reset(seed=1)
+    assert np.array_equal(drawn.render(), pixels(env.game.svg(env._games.state(0), 1)))
+
+
+def test_a_window_follows_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    pygame = pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = make("mandala_v0", seat=1, render_mode="human")
+    assert not pygame.display.get_init()
+    env.reset(seed=1)
+    before = pygame.surfarray.array3d(pygame.display.get_surface())
+    env.step(int(np.flatnonzero(env.get_wrapper_attr("action_masks")())[0]))
+    assert not np.array_equal(before, pygame.surfarray.array3d(pygame.display.get_surface()))
+    env.close()
+    assert not pygame.display.get_init()
 
 
 def test_a_game_that_ends_before_the_agent_decides_is_dealt_anew() -> None:
@@ -239,9 +257,31 @@ def test_bad_arguments_are_refused_by_name(kwargs: dict, message: str) -> None:
         make("mandala_v0", **kwargs)
 
 
-def test_a_seed_is_a_whole_number_and_reset_options_are_refused() -> None:
+def test_a_reset_to_a_position_goes_on_from_it(form: str) -> None:
+    env = make(form)
+    game = env.unwrapped.game
+    batch = Batch(game, 1, seed=1)
+    for seed in range(20):
+        batch.step_random()
+        position = game.position(batch.states[0])
+        observation, info = env.reset(seed=seed, options={"position": position})
+        again, _ = make(form).reset(seed=seed, options={"position": position})
+        assert is_same(observation, again)
+        if info["seat"] == position["player"]:
+            seen = game.observe(game.from_position(position), info["seat"])
+            assert is_same(observation, game.layout.unit(seen))
+        play(env, np.random.default_rng(seed))
+    env.reset(options={"position": position})
+    assert env.unwrapped._games.state(0).turn >= position["turn"]
+
+
+def test_a_seed_is_a_whole_number_and_what_cannot_be_a_start_is_refused() -> None:
     env = make("mandala_v0")
-    with pytest.raises(ValueError, match="unknown reset option position"):
-        env.reset(options={"position": {}})
+    game = env.unwrapped.game
+    ended = game.position(game.deal(1)) | {"phase": "over"}
+    with pytest.raises(ValueError, match="the position is over"):
+        env.reset(options={"position": ended})
+    with pytest.raises(ValueError, match="unknown reset option deck"):
+        env.reset(options={"deck": {}})
     with pytest.raises(gymnasium.error.Error):
         env.reset(seed=-1)

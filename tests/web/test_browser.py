@@ -266,6 +266,10 @@ def test_a_transcript_is_opened_and_walked_through_with_the_keys(open_page: Any,
     page.click("#new")
     page.wait_for_selector("#setup:not([hidden])")
     assert page.locator("#replay").inner_html() == ""
+    page.select_option("#viewer", "1")
+    page.set_input_files("#file", str(next(tmp_path.iterdir())))
+    page.wait_for_selector("#replay .picture svg")
+    assert page.locator("#replay .picture").inner_html() != first, "a seat does not see all cards"
 
 
 def test_a_page_made_by_replay_works_from_a_file(open_page: Any, browser: Any, tmp_path: Path) -> None:

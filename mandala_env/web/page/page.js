@@ -264,9 +264,9 @@
     get("advice").replaceChildren(policyTable(await ask(here("/advice"))));
   });
 
-  // `read` gives the text of a transcript.
-  const openTranscript = (read) => work(async () => {
-    const data = await ask(`/api/replays?${width()}`, { transcript: await read() });
+  // `read` gives the text of a transcript; `viewer` is the seat whose view is shown, or null for everything.
+  const openTranscript = (read, viewer = null) => work(async () => {
+    const data = await ask(`/api/replays?${width()}`, { transcript: await read(), viewer });
     open("replay");
     replay = showReplay(get("replay"), data);
   });
@@ -283,7 +283,8 @@
   });
   get("file").addEventListener("change", async () => {
     const [file] = get("file").files;
-    if (file) await openTranscript(() => file.text());
+    const seat = get("viewer").value;
+    if (file) await openTranscript(() => file.text(), seat === "" ? null : Number(seat));
     get("file").value = "";
   });
   get("new").addEventListener("click", () => { tell(null); leave(); });
