@@ -278,7 +278,8 @@ def test_a_reset_to_a_position_goes_on_from_it(form: str) -> None:
 def test_a_seed_is_a_whole_number_and_what_cannot_be_a_start_is_refused() -> None:
     env = make("mandala_v0")
     game = env.unwrapped.game
-    ended = game.position(game.deal(1)) | {"phase": "over"}
+    limit = game.options["max_turns"]
+    ended = game.position(game.deal(1)) | {"phase": "over", "turn": limit}
     with pytest.raises(ValueError, match="the position is over"):
         env.reset(options={"position": ended})
     with pytest.raises(ValueError, match="unknown reset option deck"):
