@@ -21,14 +21,6 @@ from .playing import different, same, sample, walk
 # --- one game -----------------------------------------------------------------------------------------------------
 
 
-def test_no_card_is_lost_or_made_at_any_step(game: Any, facts: Any) -> None:
-    batch = Batch(game, 500, seed=2, copy=False)
-    for _ in range(200):
-        assert facts.is_complete_set(batch.states)
-        batch.step_random()
-    assert facts.is_complete_set(np.array(sample(game)))
-
-
 def test_somebody_may_act_until_the_end_and_nobody_after_it(game: Any) -> None:
     for seed in range(60):
         for state in walk(game, seed):

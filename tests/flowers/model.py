@@ -6,8 +6,8 @@ tiles were drawn, the model says whether that was possible, and tells the outcom
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from copy import deepcopy
 from itertools import permutations
 from typing import Any
 
@@ -21,6 +21,11 @@ ACTIONS = (
     "pick light",
 )
 READINGS = ("half_of_mandala", "half_of_rival")
+
+
+def copied(position: Position) -> Position:
+    """A position of its own; it is plain data."""
+    return json.loads(json.dumps(position))
 
 
 # Piles ----------------------------------------------------------------------------------------------------------------
@@ -57,16 +62,21 @@ def legal(position: Position) -> list[str]:
         return []
     if position["phase"] == "pick":
         return ["pick dark", "pick light"]
-    return [action for action in ACTIONS[:-2] if may_play(position, position["player"], action)]
+    cards = playable(position, position["player"])
+    return [f"play {mandala} {colour} {count}" for mandala in (0, 1, 2) for colour, count in cards]
 
 
-def may_play(position: Position, player: int, action: str) -> bool:
-    """Cards of one colour that are in hand, if a card is left in hand at the end of the draw."""
-    _, _, colour, count = action.split()
+def playable(position: Position, player: int) -> list[tuple[str, int]]:
+    """What a player may play, to any of the mandalas: so many cards of that colour."""
     hand = position["hands"][player]
-    if int(count) > hand.get(colour, 0):
-        return False
-    return size(hand) - int(count) + num_drawn(position, size(hand) - int(count), int(count)) >= 1
+    cards = [(colour, count) for colour in COLOURS for count in range(1, hand.get(colour, 0) + 1)]
+    return [(colour, count) for colour, count in cards if is_hand_left(position, player, count)]
+
+
+def is_hand_left(position: Position, player: int, count: int) -> bool:
+    """A card or more must be left in hand at the end of the draw."""
+    left = size(position["hands"][player]) - count
+    return left + num_drawn(position, left, count) >= 1
 
 
 def num_drawn(position: Position, hand_size: int, num_played: int) -> int:
@@ -78,7 +88,7 @@ def num_drawn(position: Position, hand_size: int, num_played: int) -> int:
 
 def is_stuck(position: Position, player: int) -> bool:
     """Say whether a player has no legal play at all."""
-    return not any(may_play(position, player, action) for action in ACTIONS[:-2])
+    return not playable(position, player)
 
 
 # A turn ---------------------------------------------------------------------------------------------------------------
@@ -90,7 +100,7 @@ def outcomes(
     """Tell the positions after a legal action, one for every order in which the game could destroy what is left."""
     assert action in legal(position), f"{action!r} is not legal here."
     actor = position["player"]
-    after = deepcopy(position)
+    after = copied(position)
     if position["phase"] == "pick":
         mandala, active = position["picking"]["mandala"], position["picking"]["completer"]
         assert not drawn, "Nobody draws when a tile is picked."
@@ -277,7 +287,7 @@ def final_destructions(position: Position, actor: int, reading: str) -> Iterator
         number for number, part in enumerate(position["mandalas"]) if any(part["face_up"]) or any(part["face_down"])
     ]
     for numbers in permutations(left):
-        after = deepcopy(position)
+        after = copied(position)
         for number in numbers:
             if must_pick(after, number, None, reading):
                 yield ask(after, number, None)

@@ -6,7 +6,7 @@ which cards were drawn, and the model says whether that was possible.
 
 from __future__ import annotations
 
-from copy import deepcopy
+import json
 from typing import Any
 
 Pile = dict[str, int]
@@ -24,6 +24,8 @@ ACTIONS: tuple[str, ...] = (
     *(f"discard {colour} {count}" for colour in COLOURS for count in range(1, 9)),
     *(f"claim {colour}" for colour in COLOURS),
 )
+
+WORDS = {action: action.split() for action in ACTIONS}
 
 
 # Piles ----------------------------------------------------------------------------------------------------------------
@@ -72,7 +74,7 @@ def legal(position: Position) -> list[str]:
 
 def is_legal(position: Position, action: str) -> bool:
     """Say whether the player to move may do this now."""
-    kind, *words = action.split()
+    kind, *words = WORDS[action]
     if position["phase"] == "claim":
         return kind == "claim" and may_claim(position, words[0])
     if position["phase"] == "play":
@@ -142,7 +144,7 @@ def apply(
 ) -> Position:
     """Return the position after the action, in which exactly the given cards were drawn; refuse impossible draws."""
     assert is_legal(position, action), f"{action!r} is not legal here."
-    after = deepcopy(position)
+    after = json.loads(json.dumps(position))  # plain data: a copy
     actor = position["player"]
     kind, *words = action.split()
     due_to_hand = 0
