@@ -24,7 +24,9 @@ FAULTS = {
     ACTIONS: "somebody may act until the end and nobody after it",
     RESULT: "the winners have most points and share what the losers lose",
 }
-GAMES = int(os.environ.get("SOAK_GAMES", 20_000_000))  # that the slow test plays of each game and number of players
+# What the slow tests play: random games of each game and number of players, and games of each game beside its model.
+GAMES = int(os.environ.get("SOAK_GAMES", 20_000_000))
+MODEL_GAMES = GAMES // 100
 
 _checks: dict[Any, Any] = {}
 
