@@ -170,41 +170,6 @@ def test_the_seat_to_move_is_asked_of_the_game_and_does_not_always_alternate(mod
     assert any(one == other for one, other in pairwise(movers))
 
 
-def test_what_is_hidden_from_a_seat_changes_nothing_that_it_is_shown() -> None:
-    env, other = mandala_v0.env(), mandala_v0.env()
-    env.reset(seed=6)
-    rng = np.random.default_rng(6)
-    for number, _ in enumerate(play(env, seed=6)):
-        if number % 5:
-            continue
-        position = env.unwrapped.position()
-        for seat in (0, 1):
-            other.reset(options={"position": redealt(position, seat, rng)})
-            agent = f"player_{seat}"
-            assert is_same(env.observe(agent), other.observe(agent))
-            assert is_same(env.infos[agent], other.infos[agent])
-
-
-def redealt(position: dict, seat: int, rng: np.random.Generator) -> dict:
-    """The position with all that a seat of Mandala cannot see dealt anew: deck, rival's hand and starting cup."""
-    position, rival = copy.deepcopy(position), 1 - seat
-    piles = [position["deck"], position["hands"][rival], position["starting_cups"][rival]]
-    sizes = [sum(pile.values()) for pile in piles]
-    cards = [colour for pile in piles for colour, count in pile.items() for _ in range(count)]
-    for colour, count in position["starting_cups"][rival].items():
-        position["cups"][rival][colour] -= count
-    rng.shuffle(cards)
-    for pile, size in zip(piles, sizes, strict=True):
-        pile.clear()
-        for _ in range(size):
-            colour = str(cards.pop())
-            pile[colour] = pile.get(colour, 0) + 1
-    for colour, count in position["starting_cups"][rival].items():
-        position["cups"][rival][colour] = position["cups"][rival].get(colour, 0) + count
-    position["cups"][rival] = {colour: count for colour, count in position["cups"][rival].items() if count}
-    return position
-
-
 def test_sampling_without_a_legal_action_is_refused(module: Any) -> None:
     env = module.env()
     env.reset(seed=1)

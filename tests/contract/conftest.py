@@ -5,6 +5,7 @@ relabel(state, axis, new)      rename what single numbers of the state name ("pl
 mix_colours(rng)               new numbers for the colours that make no difference
 leave_no_chance(state, rng)    change the state so that the next action has one outcome only
 redeal(state, seat, rng)       deal anew all that a seat cannot see
+exchange(state, seat, rng)     exchange two cards that the seat cannot see, none of them of the deck, if there are such
 public(state, seat)            all that the seat may know, as a dict, written without the engine's encoder
 """
 

@@ -75,6 +75,18 @@ def redeal(state: Any, seat: int, rng: np.random.Generator) -> None:
     state.generator = rng.integers(2**63)
 
 
+def exchange(state: Any, seat: int, rng: np.random.Generator) -> None:
+    """Exchange a card that nobody has seen of one player with one of another, if there are two others."""
+    hidden = state.hands - state.known
+    others = [other for other in range(len(state.hands)) if other != seat and hidden[other].any()]
+    if len(others) >= 2:
+        giver, taker = rng.permutation(others)[:2]
+        one, other = (int(rng.choice(np.flatnonzero(hidden[player]))) for player in (giver, taker))
+        for player, sign in ((giver, -1), (taker, 1)):
+            state.hands[player, one] += sign
+            state.hands[player, other] -= sign
+
+
 def public(state: Any, seat: int) -> dict[str, Any]:
     """All that a player with perfect memory knows, from the seat's side; written without the engine's encoder."""
     seats = [(seat + turn) % len(state.hands) for turn in range(len(state.hands))]

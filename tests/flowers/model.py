@@ -20,7 +20,6 @@ ACTIONS = (
     "pick dark",
     "pick light",
 )
-READINGS = ("half_of_mandala", "half_of_rival")
 
 
 def copied(position: Position) -> Position:

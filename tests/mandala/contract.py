@@ -61,6 +61,15 @@ def redeal(state: Any, seat: int, rng: np.random.Generator) -> None:
     state.generator = rng.integers(2**63)
 
 
+def exchange(state: Any, seat: int, rng: np.random.Generator) -> None:
+    """Exchange a card of the rival's hand with one of the rival's starting cup."""
+    rival = 1 - seat
+    one, other = (int(rng.choice(np.flatnonzero(pile[rival]))) for pile in (state.hands, state.starting_cups))
+    for pile, sign in ((state.hands[rival], -1), (state.cups[rival], 1), (state.starting_cups[rival], 1)):
+        pile[one] += sign
+        pile[other] -= sign
+
+
 def public(state: Any, seat: int) -> dict[str, Any]:
     """All that a player with perfect memory knows, from the seat's side; written without the engine's encoder."""
     me, rival = seat, 1 - seat
