@@ -35,9 +35,11 @@ class SymmetricPolicy(MaskableActorCriticPolicy):
 
     def _distribution(self, logits: Tensor, action_masks: Any) -> MaskableCategoricalDistribution:
         distribution = MaskableCategoricalDistribution(logits.shape[1])
-        distribution.proba_distribution(action_logits=logits)
         if action_masks is not None:
-            distribution.apply_masking(action_masks)
+            action_masks = torch.as_tensor(action_masks, dtype=torch.bool, device=logits.device).reshape(logits.shape)
+            logits = among_legal(logits, action_masks)
+        distribution.proba_distribution(action_logits=logits)
+        distribution.apply_masking(action_masks)
         return distribution
 
     def forward(
@@ -64,3 +66,19 @@ class SymmetricPolicy(MaskableActorCriticPolicy):
     def predict_values(self, obs: Tensor) -> Tensor:
         """Values, (B, 1)."""
         return self.evaluate(obs)[1].unsqueeze(1)
+
+
+LEAST = 1e6  # the library gives illegal actions the logit -1e8, so no legal one may have less
+
+
+def among_legal(logits: Tensor, masks: Tensor) -> Tensor:
+    """Logits (n, A) from -LEAST to 0 with the same softmax over the legal actions, and none for the others.
+
+    Where they say nothing (NaN counts as minus infinity, none is finite) the legal actions are equally likely.
+    """
+    if not masks.any(1).all():
+        raise ValueError("a row of action_masks has no legal action: there is nothing to decide")
+    lowest = torch.finfo(logits.dtype).min
+    logits = torch.nan_to_num(logits, nan=lowest)
+    highest = logits.masked_fill(~masks, lowest).amax(1, keepdim=True)
+    return (logits - highest).clamp(min=-LEAST).masked_fill(~masks, -LEAST)

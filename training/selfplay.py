@@ -28,11 +28,12 @@ from training.policy import SymmetricPolicy
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
 
+COLLECTED = {"payoffs": "step game seat", "values": "step game", "log_probs": "step game", "last_values": "game seat"}
 CHUNK = 512  # decisions a forward and backward pass: their activations stay in the processor's cache
 
 
 class TrainingDiverged(RuntimeError):
-    """A loss or a gradient is not finite; the weights are those before the step that would have spoilt them."""
+    """What is learnt from is not finite; the weights are those before the step that would have spoilt them."""
 
 
 class SelfPlayPPO(MaskablePPO):
@@ -126,6 +127,7 @@ class SelfPlayPPO(MaskablePPO):
             start += len(shard.batch)
         for job in jobs:
             job.result()
+        self._check_collected()
         for shard in self.shards:
             for slot, share in shard.results:
                 self.league.record(slot, share)
@@ -138,6 +140,17 @@ class SelfPlayPPO(MaskablePPO):
         self.collect_seconds = perf_counter() - started
         callback.on_rollout_end()
         return True
+
+    def _check_collected(self) -> None:
+        """Raise TrainingDiverged that names the first number that is not finite, before the league learns of it."""
+        for name, words in COLLECTED.items():
+            wrong = np.argwhere(~np.isfinite(getattr(self.decisions, name)))
+            if len(wrong):
+                where = ", ".join(f"{axis} {place}" for axis, place in zip(words.split(), wrong[0], strict=True))
+                raise TrainingDiverged(
+                    f"iteration {self.iteration + 1}, decision {self.num_timesteps}: {len(wrong)} of the {name} are "
+                    f"not finite, the first at {where}"
+                )
 
     def _grow_league(self) -> None:
         settings = self.config.league
@@ -168,12 +181,12 @@ class SelfPlayPPO(MaskablePPO):
         for _ in range(self.n_epochs):
             order = self.shuffler.permutation(rows)
             num_minibatches = max(1, round(len(order) / ppo.minibatch_size))
-            for part in np.array_split(order, num_minibatches):
+            for part in np.array_split(order, num_minibatches) if len(order) else ():  # all may be league members'
                 stats += self._step(data, part)
                 num_seen += len(part)
             self._n_updates += 1
         self.update_seconds = perf_counter() - started
-        self._log(stats / num_seen, returns.numpy())
+        self._log(stats / max(1, num_seen), returns.numpy())
 
     def _step(self, data: dict[str, Tensor], rows: np.ndarray) -> np.ndarray:
         """One optimiser step for some rows of the data; returns the sums of STATS."""

@@ -146,9 +146,20 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
         print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
     missing = config.total_decisions - model.num_timesteps
     if missing > 0:
-        model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
+        try:
+            model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
+        except TrainingDiverged as error:
+            raise TrainingDiverged(f"{error}; {last_good_state(folder)}") from None
     finish(folder, config, game, model, model.seconds(), quiet)
     return folder
+
+
+def last_good_state(folder: Path) -> str:
+    """Say where a run that came to a bad end can be gone on from."""
+    path = folder / "state.safetensors"
+    if not path.exists():
+        return "no state was saved before it (save_every)"
+    return f"the last good state is that of iteration {read_state(path)[0]['iteration']}: {path}"
 
 
 def check_evaluation(evaluation: EvaluationConfig, game: Game) -> None:

@@ -7,6 +7,8 @@ import numpy as np
 from mandala_env.core.game import State
 from mandala_env.opponents.base import Opponent
 
+MOST = 1e300  # instead of infinity
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -33,8 +35,10 @@ def advise(opponent: Opponent, state: State) -> Advice:
         return Advice(((int(opponent.act(observation, mask[None])[0]), 1.0),))
     logits, values = evaluate(observation)
     legal = np.flatnonzero(mask)
-    weights = np.exp(logits[0][legal].astype(float) - logits[0][legal].max())
+    # NaN counts as minus infinity, as it does for the player itself, and equal logits as equally likely.
+    chosen = np.nan_to_num(logits[0][legal].astype(float), nan=-MOST, posinf=MOST, neginf=-MOST)
+    weights = np.exp(chosen - chosen.max())
     weights /= weights.sum()
     order = np.argsort(-weights, kind="stable")
     choices = tuple((int(legal[place]), float(weights[place])) for place in order)
-    return Advice(choices, float(np.clip(values[0], -1, 1)))
+    return Advice(choices, None if np.isnan(values[0]) else float(np.clip(values[0], -1, 1)))

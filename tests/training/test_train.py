@@ -13,11 +13,13 @@ import torch
 import yaml
 
 from mandala_env import evaluate, load_opponent
+from mandala_env.core.batch import Batch
 from mandala_env.policies.checkpoint import load_checkpoint
 from tests.sampling import random_states
 from tests.training.tiny import NUM_GAMES, NUM_STEPS, PER_ITERATION, PRESET, make_model, tiny
 from training.config import EvaluationConfig, LeagueConfig, PPOConfig
 from training.selfplay import SelfPlayPPO, TrainingDiverged
+from training.state import read_state
 from training.train import main, new_folder, train
 
 REDUCED = shlex.split(
@@ -206,6 +208,68 @@ def test_poisoned_data_raises_and_leaves_the_weights_as_they_were(game: Any, wha
     assert repr(model.policy.optimizer.state_dict()) == moments
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_poisoned_reward_ends_the_run_at_its_place_and_what_was_saved_goes_on_as_if_nothing_had_been(
+    tmp_path: Path, game: Any, monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    config = tiny(6, save_every=1)
+    clean = train(config, tmp_path / "clean", quiet=True)
+    step, num_steps = Batch.step, 0
+
+    def poisoned(batch: Batch, actions: np.ndarray) -> Any:
+        nonlocal num_steps
+        payoffs, ended = step(batch, actions)
+        num_steps += len(batch) == NUM_GAMES  # not in the games of an evaluation
+        if num_steps == 4 * NUM_STEPS + 6:
+            payoffs[7, 1] = value
+        return payoffs, ended
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Batch, "step", poisoned)
+        with pytest.raises(TrainingDiverged) as caught:
+            train(config, tmp_path, quiet=True)
+    state = tmp_path / "tiny" / "state.safetensors"
+    assert str(caught.value) == (
+        f"iteration 5, decision {4 * PER_ITERATION}: 1 of the payoffs are not finite, the first at step 5, game 7, "
+        f"seat 1; the last good state is that of iteration 4: {state}"
+    )
+    header, arrays = read_state(state)
+    assert all(np.isfinite(array).all() for array in arrays.values() if array.dtype.kind == "f")
+    assert all(0 <= member["beaten"] <= 1 for member in header["league"])
+    resumed = train(config, tmp_path, resume=state.parent, quiet=True)
+    for name in ("model.safetensors", "metrics.json"):
+        assert (resumed / "checkpoint" / name).read_bytes() == (clean / "checkpoint" / name).read_bytes()
+
+
+def test_weights_that_overflow_end_the_run_and_say_so_before_anything_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collect = SelfPlayPPO.collect_rollouts
+
+    def spoil(self: SelfPlayPPO, *args: Any, **kwargs: Any) -> bool:
+        with torch.no_grad():
+            self.parameters_in_one.mul_(1e20)
+        return collect(self, *args, **kwargs)
+
+    monkeypatch.setattr(SelfPlayPPO, "collect_rollouts", spoil)
+    with pytest.raises(TrainingDiverged, match=r"iteration 1, .* of the values are not finite.*; no state was saved"):
+        train(tiny(2), tmp_path, quiet=True)
+    assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_an_iteration_in_which_the_learner_decides_nothing_teaches_nothing(game: Any) -> None:
+    league = LeagueConfig(share=1.0, max_snapshots=0, scripted=["random"])
+    model = make_model(game, tiny(ppo=PPOConfig(num_games=1, num_steps=1, minibatch_size=2), league=league))
+    num_idle = 0
+    for _ in range(12):
+        weights = model.parameters_in_one.detach().clone()
+        model.learn(1, reset_num_timesteps=False)
+        if not model.decisions.is_learners.any():
+            assert torch.equal(model.parameters_in_one, weights)
+            num_idle += 1
+    assert 0 < num_idle < 12
+
+
 def test_the_command_ends_with_one_line_when_training_diverges(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +278,7 @@ def test_the_command_ends_with_one_line_when_training_diverges(
 
     monkeypatch.setattr(SelfPlayPPO, "train", diverge)
     said = exit_message([PRESET, *REDUCED, "--runs", str(tmp_path)], capsys)
-    assert said == "TrainingDiverged: iteration 1: the gradient's norm is nan"
+    assert said.startswith("TrainingDiverged: iteration 1: the gradient's norm is nan; no state was saved before it")
 
 
 def test_a_config_is_plain_data() -> None:
