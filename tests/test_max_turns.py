@@ -18,7 +18,7 @@ from training.rollout import estimate_advantages
 from training.train import train
 
 VARIANTS = [(game_id, options) for game_id in list_games() for options in list_variants(game_id)]
-TURNS = [1, 2, 5, 30]
+TURNS = [1, 3, 30]
 
 
 @pytest.fixture(params=VARIANTS, ids=str)
@@ -37,15 +37,15 @@ def game(request: pytest.FixtureRequest, form: Any) -> Any:
 def test_the_last_turn_is_played_in_full_and_what_ends_by_itself_is_not_adjudicated(game: Any) -> None:
     tests = import_module(f"tests.{game.id.partition('_')[0]}.test_model")
     met: Counter[str] = Counter()
-    for seed in range(5):
+    for seed in range(3):
         tests.compare_one_game(game, game.position(game.deal(seed)), met, seed)  # beside the slow model of the rules
     most, num_adjudicated = game.options["max_turns"], 0
-    for seed in range(20):
+    for seed in range(10):
         for state in walk(game, seed):
             assert state.turn <= most and not (state.adjudicated and not game.is_over(state))
         assert bool(state.adjudicated) == (state.turn == most and not ends_by_itself(game, state))
         num_adjudicated += int(state.adjudicated)
-    assert num_adjudicated == 20 if most <= 5 else num_adjudicated > 0
+    assert num_adjudicated == 10 if most <= 3 else num_adjudicated > 0
 
 
 def ends_by_itself(game: Any, state: Any) -> bool:
@@ -74,18 +74,16 @@ def test_evaluation_counts_every_such_game(game: Any) -> None:
 
 
 def test_training_learns_from_games_that_end_at_their_first_turns(form: Any) -> None:
-    game_id, options = form
-    for max_turns in (1, 3):
-        options = options | {"max_turns": max_turns}
-        model = make_model(load_game(game_id, **options), tiny(2, game=game_id, options=options))
-        model.learn(2 * model.decisions.actions.size)
-        d = model.decisions
-        assert np.isfinite(model.parameters_in_one.detach().numpy()).all()
-        returns = estimate_advantages(d, 1.0, 1.0).numpy()
-        assert d.ended.mean() > 0.1 and np.isfinite(returns).all()
-        ends = np.argwhere(d.ended)
-        own = [d.payoffs[step, number, d.players[step, number]] for step, number in ends]
-        np.testing.assert_allclose(returns[tuple(ends.T)], own, atol=1e-5)
+    game_id, options = form[0], form[1] | {"max_turns": 2}
+    model = make_model(load_game(game_id, **options), tiny(2, game=game_id, options=options))
+    model.learn(2 * model.decisions.actions.size)
+    d = model.decisions
+    assert np.isfinite(model.parameters_in_one.detach().numpy()).all()
+    returns = estimate_advantages(d, 1.0, 1.0).numpy()
+    assert d.ended.mean() > 0.1 and np.isfinite(returns).all()
+    ends = np.argwhere(d.ended)
+    own = [d.payoffs[step, number, d.players[step, number]] for step, number in ends]
+    np.testing.assert_allclose(returns[tuple(ends.T)], own, atol=1e-5)
 
 
 def test_a_run_of_games_of_one_turn_leaves_a_player(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +101,7 @@ def test_a_batch_tells_how_many_turns_the_games_took(game: Any) -> None:
 def test_a_stalemate_of_mandala_goes_on_until_the_turns_run_out() -> None:
     """One card in each hand and none to draw: all that can be done is to discard it and draw it again.
 
-    One in some millions of random games comes to this; it was found as one of 400 turns.
+    One in some millions of random games comes to this: it was found as one of 400 turns, the deck used up 265 times.
     """
     from tests.mandala.positions import make
 

@@ -122,7 +122,7 @@ def assert_same_answers(game: Any, players: list[Opponent], one: Any, other: Any
         asked = [(game.observe(state, state.player), game.action_mask(state)) for state in (one, other)]
         answers = [int(player.act(observation[None], mask[None])[0]) for observation, mask in asked]
         assert answers[0] == answers[1], player
-        assert advise(player, one) == advise(player, other)
+    assert advise(players[-1], one) == advise(players[-1], other)
 
 
 def live(one: Table, other: Table, players: list[Opponent], rng: np.random.Generator) -> tuple[int, int]:
