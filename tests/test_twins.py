@@ -89,9 +89,9 @@ class Table:
 
 
 def flat(value: Any) -> list[Any]:
-    """All leaves of nested lists and dicts."""
+    """All leaves of nested lists and dicts, and the keys."""
     if isinstance(value, dict):
-        value = list(value.values())
+        value = list(value.items())
     return [leaf for item in value for leaf in flat(item)] if isinstance(value, (list, tuple)) else [value]
 
 

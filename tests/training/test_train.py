@@ -209,7 +209,7 @@ def test_poisoned_data_raises_and_leaves_the_weights_as_they_were(game: Any, wha
 
 
 def test_a_poisoned_reward_ends_the_run_at_its_place_and_what_was_saved_goes_on_as_if_nothing_had_been(
-    tmp_path: Path, game: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tiny(4, save_every=1)
     clean = train(config, tmp_path / "clean", quiet=True)
