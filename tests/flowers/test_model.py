@@ -232,8 +232,8 @@ def any_start(game: Any, chance: random.Random) -> Position:
     if kind == 0:
         return deal
     if kind == 1:
-        return filled_hand(somewhere_in_a_game(game, chance), chance)
-    if kind <= 3 or game.options["tile_values"] != load_game("flowers_v0").options["tile_values"]:
+        start = filled_hand(somewhere_in_a_game(game, chance), chance)
+    elif kind <= 3 or game.options["tile_values"] != load_game("flowers_v0").options["tile_values"]:
         start = pushed_towards_the_end(somewhere_in_a_game(game, chance), chance, max_turns)
     else:
         start = chance.choice((last_turn, nothing_to_draw))(num_players)
