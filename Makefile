@@ -1,5 +1,6 @@
 # make train   from nothing: a virtual environment, then train `small` and evaluate it
 # make test    from nothing: a virtual environment, then lint, types and the test suite
+# make soak    the long form of the tests that look for what can go wrong: hours of games, kills, damage and attacks
 # make libraries   what `make test` leaves out: TorchRL and Tianshou, which need 230 MB more
 # make lowest  the tests of the adapters with the oldest versions that are allowed, in an environment of their own
 # make bench   what this machine does now, beside other packages (PEERS=the Python that has them)
@@ -12,7 +13,7 @@ RUN ?= runs
 PEERS ?= $(BIN)/python
 export OMP_NUM_THREADS = 1
 
-.PHONY: train test libraries lowest adapters lint types warmup bench clean
+.PHONY: train test soak libraries lowest adapters lint types warmup bench clean
 
 $(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +27,10 @@ train: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(MAKE) --jobs 2 lint types warmup
 	$(BIN)/python -m pytest -n 2
+
+soak: $(VENV)/.installed
+	$(MAKE) warmup
+	$(BIN)/python -m pytest -m slow -n 2
 
 libraries: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) --editable '.[dev,torchrl,tianshou]'

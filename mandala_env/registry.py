@@ -2,8 +2,11 @@
 
 import inspect
 import re
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
+
+from mandala_env.words import shown
 
 GAMES = {"mandala_v0": "mandala_env.games.mandala:make", "flowers_v0": "mandala_env.games.flowers:make"}
 PICTURES = {
@@ -18,6 +21,7 @@ OPPONENTS = {
     "champion": "mandala_env.opponents.champion:ChampionOpponent",
     "sb3": "mandala_env.opponents.sb3:Sb3Opponent",
 }
+MOST_GAMES = 200  # that are kept: in transcripts people can ask for ever new options
 
 
 def list_games() -> list[str]:
@@ -51,20 +55,25 @@ def load_game(game_id: str, **options: Any) -> Any:
 
     Raises ValueError for an unknown id or option; the message lists the known ones.
     """
-    if game_id not in GAMES:
-        raise ValueError(f"unknown game {game_id!r}; the games are {', '.join(GAMES)}")
+    if not isinstance(game_id, str) or game_id not in GAMES:
+        raise ValueError(f"unknown game {shown(game_id)}; the games are {', '.join(GAMES)}")
     make = resolve(GAMES[game_id])
     known = inspect.signature(make).parameters
     if unknown := [name for name in options if name not in known]:
-        raise ValueError(f"{game_id} has no option {', '.join(unknown)}; its options are {', '.join(known)}")
+        names = ", ".join(unknown)[:200]
+        raise ValueError(f"{game_id} has no option {names}; its options are {', '.join(known)}")
     defaults = {name: parameter.default for name, parameter in known.items()}
-    key = game_id, repr(defaults | options)  # as text, because 400 equals 400.0 but is not always as good
-    if key not in _games:
-        _games[key] = make(**options)
-    return _games[key]
+    try:
+        place = _place(game_id, repr(defaults | options))  # as text: 400 equals 400.0 but is not always as good
+    except RecursionError:
+        raise ValueError(f"{game_id}: an option is nested too deep: {shown(options)}") from None
+    return place.get("game") or place.setdefault("game", make(**options))
 
 
-_games: dict[tuple[str, str], Any] = {}
+@lru_cache(MOST_GAMES)
+def _place(game_id: str, options: str) -> dict[str, Any]:
+    """Where the game with these options is kept for who asks again."""
+    return {}
 
 
 def list_variants(game_id: str) -> list[dict[str, Any]]:

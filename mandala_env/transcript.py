@@ -26,6 +26,7 @@ import numpy as np
 
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import Game, IllegalAction, State
+from mandala_env.files import read_file
 from mandala_env.registry import list_games, load_game
 
 FIRST_LINE = "mandala transcript 1"
@@ -113,7 +114,7 @@ class Transcript:
             start["position"] = compact(self.start.position)
         lines = [FIRST_LINE, f"game: {self.game.id}", f"options: {compact(dict(self.game.options))}"]
         lines += [f"{key}: {value}" for key, value in start.items()]
-        lines.append(f"players: {compact([name[:LONGEST_NAME] for name in self.players])}")
+        lines.append(f"players: {compact([as_name(name) for name in self.players])}")
         turn, state = 0, None
         for moment in self.moments():
             state = moment.state
@@ -137,6 +138,11 @@ def compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
+def as_name(text: str) -> str:
+    """A player's name as transcripts have it: not too long, and of characters that can be shown and sent."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:LONGEST_NAME])
+
+
 def skipped_in(state: State) -> tuple[int, ...]:
     """The players whose turns were skipped just before this one, in turn order; a game may have no such thing."""
     if "skipped" not in (state.dtype.names or ()):
@@ -148,9 +154,10 @@ def skipped_in(state: State) -> tuple[int, ...]:
 
 def read_transcript(path: str | Path) -> Transcript:
     """The transcript in a file; raises TranscriptError, a ValueError, if it is none, and OSError if it is not there."""
-    path = Path(path)
-    with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
+    try:
+        content = read_file(Path(path), LARGEST_FILE)
+    except ValueError as error:
+        raise TranscriptError(f"{error}: this is no transcript") from None
     return parse_transcript(content, str(path))
 
 
@@ -266,7 +273,7 @@ class _Reading:
     def read_players(self, game: Game) -> tuple[str, ...]:
         names = self.entry("players") if "players" in self.header else [f"player {i}" for i in range(game.num_players)]
         is_list = isinstance(names, list) and len(names) == game.num_players
-        if not is_list or not all(isinstance(name, str) and len(name) <= LONGEST_NAME for name in names):
+        if not is_list or not all(isinstance(name, str) and name == as_name(name) for name in names):
             raise self.wrong(f"players: expected a list of {game.num_players} names", self.header["players"][0])
         return tuple(names)
 

@@ -1,15 +1,20 @@
 """Every number that makes a training run; the presets in configs/ set them, unknown keys are errors."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from mandala_env.files import read_file
 from mandala_env.policies.network import NetworkConfig
+from mandala_env.words import shown
 
 
 def _check(where: str, **bounds: tuple[Any, float, float]) -> None:
     for name, (value, lowest, highest) in bounds.items():
-        if not lowest <= value <= highest:
-            raise ValueError(f"{where}.{name} must be from {lowest:g} to {highest:g}, not {value!r}")
+        if not isinstance(value, (int, float)) or not lowest <= value <= highest:
+            raise ValueError(f"{where}.{name} must be from {lowest:g} to {highest:g}, not {shown(value)}")
 
 
 @dataclass(frozen=True)
@@ -143,3 +148,46 @@ class TrainConfig:
         )
         if self.ppo.num_games < self.num_threads:
             raise ValueError(f"ppo.num_games must be at least num_threads ({self.num_threads})")
+
+
+LARGEST_PRESET = 2**14  # bytes
+MOST_BRACKETS = 500  # for more, open ones, YAML's reader takes ever longer
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without aliases: a few lines of them can stand for more than any memory holds."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError(f"{self.peek_event().start_mark}: expected no alias in a preset")
+        return super().compose_node(parent, index)
+
+
+def read_preset(path: Path) -> dict[str, Any]:
+    """The fields of a config that a YAML file sets; raises ValueError that says what was expected."""
+    try:
+        content = read_file(path, LARGEST_PRESET)
+        if content.count(b"[") + content.count(b"{") > MOST_BRACKETS:
+            raise ValueError(f"more than {MOST_BRACKETS} brackets: this is no preset")
+        values = yaml.load(content, _PlainLoader)
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deep for a preset") from None
+    except (OSError, yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    check_fields(path, "a config", values, TrainConfig)
+    options = values.get("options", {})
+    if not isinstance(options, dict) or not all(isinstance(name, str) for name in options):
+        raise ValueError(f"{path}: expected the rule options by name, not {shown(options)}")
+    for name, section in vars(TrainConfig()).items():
+        if is_dataclass(section) and name in values:
+            check_fields(path, name, values[name], type(section))
+    return values
+
+
+def check_fields(path: Path, name: str, values: Any, kind: Any) -> None:
+    """Raise ValueError unless these are fields of a dataclass; what reads the command line would load other classes."""
+    known = [one.name for one in fields(kind)]
+    if not isinstance(values, dict):
+        raise ValueError(f"{path}: expected the fields of {name}, not {shown(values)}")
+    if unknown := [key for key in values if key not in known]:
+        raise ValueError(f"{path}: {name} has no {shown(unknown[0])}; its fields are {', '.join(known)}")

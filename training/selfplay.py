@@ -82,7 +82,10 @@ class SelfPlayPPO(MaskablePPO):
         self.iteration = 0
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
-        self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
+
+    def _threads(self) -> ThreadPoolExecutor:
+        """Our threads, for one collection or update; none is left behind by a run that ends or fails."""
+        return ThreadPoolExecutor(self.config.num_threads, thread_name_prefix="self-play")
 
     def _start_from(self, folder: str) -> None:
         """Take the first weights from a checkpoint."""
@@ -121,10 +124,11 @@ class SelfPlayPPO(MaskablePPO):
         with torch.no_grad():
             matrices = self.network.matrices()
         start, jobs = 0, []
-        for shard in self.shards:
-            columns = self.decisions.columns(start, start + len(shard.batch))
-            jobs.append(self._pool.submit(shard.collect, self.network, matrices, self.league, columns))
-            start += len(shard.batch)
+        with self._threads() as pool:
+            for shard in self.shards:
+                columns = self.decisions.columns(start, start + len(shard.batch))
+                jobs.append(pool.submit(shard.collect, self.network, matrices, self.league, columns))
+                start += len(shard.batch)
         for job in jobs:
             job.result()
         self._check_collected()
@@ -178,24 +182,25 @@ class SelfPlayPPO(MaskablePPO):
         data = {name: value.flatten(0, 1) for name, value in data.items()}
         rows = np.flatnonzero(d.is_learners.reshape(-1))
         stats, num_seen = np.zeros(len(STATS)), 0
-        for _ in range(self.n_epochs):
-            order = self.shuffler.permutation(rows)
-            num_minibatches = max(1, round(len(order) / ppo.minibatch_size))
-            for part in np.array_split(order, num_minibatches) if len(order) else ():  # all may be league members'
-                stats += self._step(data, part)
-                num_seen += len(part)
-            self._n_updates += 1
+        with self._threads() as pool:
+            for _ in range(self.n_epochs):
+                order = self.shuffler.permutation(rows)
+                num_minibatches = max(1, round(len(order) / ppo.minibatch_size))
+                for part in np.array_split(order, num_minibatches) if len(order) else ():  # all may be league members'
+                    stats += self._step(pool, data, part)
+                    num_seen += len(part)
+                self._n_updates += 1
         self.update_seconds = perf_counter() - started
         self._log(stats / max(1, num_seen), returns.numpy())
 
-    def _step(self, data: dict[str, Tensor], rows: np.ndarray) -> np.ndarray:
+    def _step(self, pool: ThreadPoolExecutor, data: dict[str, Tensor], rows: np.ndarray) -> np.ndarray:
         """One optimiser step for some rows of the data; returns the sums of STATS."""
         advantages = data["advantages"][rows]
         centre, spread = advantages.mean(), advantages.std(correction=0) + 1e-8
         with torch.no_grad():
             matrices = self.network.matrices(self.parameters_in_one)
         jobs = [
-            self._pool.submit(self._gradient_of, data, share, 1 / len(rows), centre, spread, matrices)
+            pool.submit(self._gradient_of, data, share, 1 / len(rows), centre, spread, matrices)
             for share in np.array_split(rows, self.config.num_threads)
             if len(share)
         ]

@@ -1,27 +1,35 @@
 """The last state of a run in one file, complete enough to go on as if nothing had happened.
 
-Everything is numbers: arrays in a safetensors file, and counters and generators as JSON in its header. The file is
-written under a temporary name, flushed, and then renamed, so a kill leaves the old state or the new one.
+Everything is numbers: arrays in a safetensors file, and counters and generators as JSON in its header. A kill during a
+save leaves the old state or the new one. What is read is believed only as far as it can be checked: the games of a file
+go to compiled code, which would follow an impossible one out of its arrays.
 """
 
 import json
-import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
-from mandala_env.opponents.base import Opponent
+from mandala_env.core.game import Game
+from mandala_env.core.position import Reader, require
+from mandala_env.files import read_file, write_file
+from mandala_env.opponents.base import Opponent, number
 from mandala_env.opponents.checkpoint import NetworkOpponent
-from mandala_env.policies.checkpoint import write_bytes
 from training.league import Member, restore_snapshot
+from training.rollout import NOBODY
 from training.selfplay import SelfPlayPPO
 
 FORMAT = 2
+LARGEST_STATE = 2**30  # bytes
+LARGEST_NUMBER = float(np.finfo(np.float32).max)
+COUNTERS = ("iteration", "num_timesteps", "num_updates")
+HEADER = ("format", "config", *COUNTERS, "seconds", "shuffler", "shards", "league", "payoffs")
+MEMBER = tuple(field.name for field in fields(Member) if field.name != "opponent")
 
 
 class StateError(ValueError):
@@ -55,75 +63,132 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
         "num_updates": model._n_updates,
         "shuffler": model.shuffler.bit_generator.state,
         "shards": [shard.rng.bit_generator.state for shard in model.shards],
-        "league": [
-            {field.name: getattr(member, field.name) for field in fields(member) if field.name != "opponent"}
-            for member in model.league.members
-        ],
+        "league": [{name: getattr(member, name) for name in MEMBER} for member in model.league.members],
         "payoffs": model.league.payoffs,
     }
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    content = save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {"state": json.dumps(header)})
-    write_bytes(unfinished, content)
-    os.replace(unfinished, path)
+    write_file(path, save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {"state": json.dumps(header)}))
 
 
 def read_state(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays of a state file."""
     try:
-        with safe_open(path, "numpy") as file:
-            header = json.loads((file.metadata() or {})["state"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise StateError(f"{path} is not the state of a run: {error}") from None
-    if header.get("format") != FORMAT:
-        raise StateError(f"{path}: format is {header.get('format')!r}, expected {FORMAT}")
+        content = read_file(path, LARGEST_STATE)
+        arrays = load(content)
+        size = int.from_bytes(content[:8], "little")
+        header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["state"])
+    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise StateError(f"{path} is not the state of a run: {type(error).__name__}: {str(error)[:300]}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else header
+        raise StateError(f"{path}: format is {str(found)[:60]}, expected {FORMAT}")
+    if not isinstance(header.get("config"), dict):
+        raise StateError(f"{path}: expected the config of the run")
     return header, arrays
 
 
 def restore_state(model: SelfPlayPPO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Put a new model, made with the same config, where the saved one was."""
-    model.network.load_state_dict(
-        {name: torch.from_numpy(arrays[f"network/{name}"].copy()) for name in model.network.state_dict()}
-    )
+    """Put a new model, made with the same config, where the saved one was; raises StateError if it cannot be there."""
+    try:
+        _restore(model, Reader(header, HEADER, "header"), arrays)
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        what = f"{type(error).__name__}: {str(error)[:300]}"
+        raise StateError(f"not the state of a run with this config: {what}") from None
+
+
+def _restore(model: SelfPlayPPO, header: Reader, arrays: dict[str, np.ndarray]) -> None:
+    model.network.load_state_dict(_weights(arrays, "network/", model))
     _restore_optimizer(model.policy.optimizer, arrays)
+    generators = header.items("shards", len(model.shards))
     for index, shard in enumerate(model.shards):
-        states = np.frombuffer(arrays[f"shard/{index}/states"].tobytes(), model.game.dtype)
-        shard.batch.set_states(states)
-        shard.pickers["generator"] = arrays[f"shard/{index}/pickers"]
-        for name in ("slots", "seats", "num_seats"):
-            getattr(shard, name)[:] = arrays[f"shard/{index}/{name}"]
-        shard.rng.bit_generator.state = header["shards"][index]
-    members = []
-    for slot, entry in enumerate(header["league"]):
-        if entry["is_snapshot"]:
-            prefix = f"league/{slot}/"
-            weights = {
-                name.removeprefix(prefix): torch.from_numpy(value.copy())
-                for name, value in arrays.items()
-                if name.startswith(prefix)
-            }
-            opponent: Opponent = restore_snapshot(model.game, model.network, weights, model.config.seed)
-        else:
-            opponent = next(m.opponent for m in model.league.members if m.name == entry["name"])
-        members.append(Member(opponent=opponent, **entry))
+        prefix, n = f"shard/{index}/", len(shard.batch)
+        raw = _take(arrays, f"{prefix}states", np.uint8, (n * model.game.dtype.itemsize,))
+        shard.batch.set_states(_checked(model.game, raw.view(model.game.dtype)))
+        shard.pickers["generator"] = _take(arrays, f"{prefix}pickers", np.uint64, (n,))
+        bounds = {
+            "slots": (NOBODY, len(header.value("league")) - 1),
+            "seats": (0, model.game.num_players - 1),
+            "num_seats": (1, model.game.num_players - 1),
+        }
+        for name, (lowest, highest) in bounds.items():
+            array = getattr(shard, name)
+            array[:] = _take(arrays, f"{prefix}{name}", array.dtype, array.shape, lowest, highest)
+        shard.rng.bit_generator.state = generators[index][1]
+    entries = header.value("league")
+    members = [_member(model, slot, entry, arrays) for slot, entry in enumerate(entries)]
+    require(sum(not m.is_snapshot for m in members) == len(model.league.config.scripted), "league: a member is missing")
     model.league.members = members
-    model.league.payoffs = header["payoffs"]
-    model.shuffler.bit_generator.state = header["shuffler"]
-    model.iteration, model.num_timesteps = header["iteration"], header["num_timesteps"]
-    model._n_updates = header["num_updates"]
-    model.seconds_before = header["seconds"]
+    model.league.payoffs = {
+        row: {column: number(share, "payoffs", 0, 1) for column, share in shares.items()}
+        for row, shares in dict(header.value("payoffs")).items()
+    }
+    model.shuffler.bit_generator.state = header.value("shuffler")
+    model.iteration, model.num_timesteps, model._n_updates = (header.whole(name, 0, 2**62) for name in COUNTERS)
+    model.seconds_before = number(header.value("seconds"), "seconds", 0, 1e12)
+
+
+def _member(model: SelfPlayPPO, slot: int, entry: Any, arrays: dict[str, np.ndarray]) -> Member:
+    """One member of the league."""
+    name = f"league[{slot}]"
+    read = Reader(entry, MEMBER, name)
+    require(isinstance(read.value("name"), str), f"{name}.name: expected a text")
+    for key in ("is_snapshot", "is_retired"):
+        require(isinstance(read.value(key), bool), f"{name}.{key}: expected true or false")
+    read.whole("games", 0, 2**62)
+    entry = entry | {"beaten": number(read.value("beaten"), f"{name}.beaten", 0, 1)}
+    if entry["is_snapshot"]:
+        weights = _weights(arrays, f"league/{slot}/", model)
+        opponent: Opponent = restore_snapshot(model.game, model.network, weights, model.config.seed)
+    else:
+        scripted = {m.name: m.opponent for m in model.league.members if not m.is_snapshot}
+        opponent = scripted[entry["name"]]
+    return Member(opponent=opponent, **entry)
+
+
+def _take(
+    arrays: dict[str, np.ndarray],
+    name: str,
+    dtype: Any,
+    shape: tuple[int, ...],
+    lowest: float = -LARGEST_NUMBER,
+    highest: float = LARGEST_NUMBER,
+) -> np.ndarray:
+    """A copy of an array that is what it should be; not a number is in no bounds."""
+    array = arrays.get(name)
+    found = "absent" if array is None else f"{array.dtype} {array.shape}"
+    require(found == f"{np.dtype(dtype)} {shape}", f"{name} is {found}, expected {np.dtype(dtype)} {shape}")
+    array = arrays[name].copy()
+    require(((lowest <= array) & (array <= highest)).all(), f"{name}: expected numbers from {lowest:g} to {highest:g}")
+    return array
+
+
+def _weights(arrays: dict[str, np.ndarray], prefix: str, model: SelfPlayPPO) -> dict[str, torch.Tensor]:
+    """The weights of a network like the model's."""
+    return {
+        name: torch.from_numpy(_take(arrays, f"{prefix}{name}", np.float32, tuple(value.shape)))
+        for name, value in model.network.state_dict().items()
+    }
+
+
+def _checked(game: Game, states: np.ndarray) -> np.ndarray:
+    """The states, if each can be: it comes back from the position that it describes."""
+    for index, state in enumerate(states.view(np.recarray)):
+        again = game.from_position(game.position(state), 0)
+        again.generator = state.generator
+        require(again.tobytes() == state.tobytes(), f"game {index} is in no position that can be")
+    return states
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, arrays: dict[str, np.ndarray]) -> None:
+    """Put back the moments of Adam, which are there from the first step on."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, torch.Tensor]] = {}
     for index, parameter in enumerate(parameters):
-        prefix = f"optimizer/{index}/"
-        moments = {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
-        if moments:
+        prefix, numel = f"optimizer/{index}/", parameter.numel()
+        if f"{prefix}step" in arrays:
             state[index] = {
-                name: torch.from_numpy(value.copy()).reshape(() if name == "step" else parameter.shape)
-                for name, value in moments.items()
+                "step": torch.from_numpy(_take(arrays, f"{prefix}step", np.float32, (1,), 0)).reshape(()),
+                "exp_avg": torch.from_numpy(_take(arrays, f"{prefix}exp_avg", np.float32, (numel,))),
+                "exp_avg_sq": torch.from_numpy(_take(arrays, f"{prefix}exp_avg_sq", np.float32, (numel,), 0)),
             }
     saved = optimizer.state_dict()
     optimizer.load_state_dict({"state": state, "param_groups": saved["param_groups"]})

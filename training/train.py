@@ -7,31 +7,38 @@ report.html}.
 
 import json
 import platform
+import shutil
 import sys
-from dataclasses import asdict, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from errno import EEXIST, ENOTEMPTY
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 import yaml
 from jsonargparse import ArgumentParser
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.logger import Logger, TensorBoardOutputFormat, configure
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tqdm import tqdm
 
 from mandala_env.arena.match import Match, evaluate, table
 from mandala_env.arena.run_report import write_run_page
 from mandala_env.core.game import Game
+from mandala_env.files import write_file
 from mandala_env.opponents.base import load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
-from mandala_env.policies.checkpoint import save_checkpoint, write_text
+from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.registry import load_game
-from training.config import EvaluationConfig, TrainConfig
+from training.config import EvaluationConfig, TrainConfig, read_preset
 from training.selfplay import SelfPlayPPO, TrainingDiverged
 from training.state import StateError, read_state, restore_state, save_state
 
 FINAL_GAMES = 2000
+STATE = "state.safetensors"
 
 
 class Housekeeping(BaseCallback):
@@ -68,8 +75,9 @@ class Housekeeping(BaseCallback):
         self.logger.record("time/decisions", model.num_timesteps)
         self.logger.dump(model.num_timesteps)
         if iteration % self.config.save_every == 0 or is_last:
-            save_state(self.folder / "state.safetensors", model, asdict(self.config))
-            write_text(self.folder / "league.json", json.dumps(model.league.payoff_table(), indent=2) + "\n")
+            # The state last: a run that is killed before it does all this once more.
+            write_file(self.folder / "league.json", json.dumps(model.league.payoff_table(), indent=2) + "\n")
+            save_state(self.folder / STATE, model, asdict(self.config))
 
     def measure(self, model: Any) -> None:
         """Play the learner's most likely actions against the baselines; log the scores and their intervals."""
@@ -105,19 +113,16 @@ def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
     if preset is None:
         reader.error("expected a preset: the path of a YAML file such as configs/mandala_v0/small.yaml")
     try:
-        values = yaml.safe_load(Path(preset).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        reader.error(f"{preset}: {error}")
-    if not isinstance(values, dict):
-        reader.error(f"{preset}: expected the fields of a config, not {values!r}")
-    for name, section in vars(TrainConfig()).items():
-        if is_dataclass(section) and not isinstance(values.get(name, {}), dict):
-            reader.error(f"{preset}: expected the fields of {name}, not {values[name]!r}")
+        values = read_preset(Path(preset))
+    except ValueError as error:
+        reader.error(str(error))
+    # What reads the command line would look for classes in rule options, which may be anything, and import them.
+    options = values.pop("options", {})
     defaults = reader.parse_object({"preset": preset, **values})
     namespace = reader.parse_args(arguments, namespace=defaults)
     instantiated = reader.instantiate(namespace)
     fields = {name: getattr(instantiated, name) for name in TrainConfig.__dataclass_fields__}
-    return TrainConfig(**fields), instantiated
+    return TrainConfig(**{**fields, "options": fields["options"] or options}), instantiated
 
 
 def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bool = False) -> Path:
@@ -130,16 +135,27 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
     game = load_game(config.game, **config.options)
     check_evaluation(config.evaluation, game)
     model = SelfPlayPPO(game, config)
-    if resume is not None:
-        header, arrays = read_state(resume / "state.safetensors")
-        check_same_run(header["config"], json.loads(json.dumps(asdict(config))), resume)
-        restore_state(model, header, arrays)
-        folder = resume
-    else:
-        folder = new_folder(runs, config.name)
     plain = json.loads(json.dumps(asdict(config)))  # YAML has no tuples
-    write_text(folder / "config.yaml", yaml.safe_dump(plain, sort_keys=False))
-    model.set_logger(configure(str(folder), ["json", "tensorboard"] if resume is None else resumed_formats(folder)))
+    if resume is not None:
+        folder = resume
+        header, arrays = read_state(folder / STATE)
+        check_same_run(header["config"], plain, folder)
+        restore_state(model, header, arrays)
+    else:  # a state from the first moment on: whenever the run is killed, it can be gone on with
+        folder = new_folder(runs, config.name, lambda folder: save_state(folder / STATE, model, plain))
+    write_file(folder / "config.yaml", yaml.safe_dump(plain, sort_keys=False))
+    logger = make_logger(folder, model.num_timesteps)
+    try:
+        model.set_logger(logger)
+        run(model, folder, quiet)
+    finally:
+        logger.close()
+    return folder
+
+
+def run(model: SelfPlayPPO, folder: Path, quiet: bool) -> None:
+    """Train what is missing and write what a run ends with."""
+    config = model.config
     callbacks: list[BaseCallback] = [Housekeeping(folder, config, quiet)]
     if not quiet:
         callbacks.append(ProgressBarCallback())
@@ -150,16 +166,12 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
             model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
         except TrainingDiverged as error:
             raise TrainingDiverged(f"{error}; {last_good_state(folder)}") from None
-    finish(folder, config, game, model, model.seconds(), quiet)
-    return folder
+    finish(folder, config, model.game, model, model.seconds(), quiet)
 
 
 def last_good_state(folder: Path) -> str:
     """Say where a run that came to a bad end can be gone on from."""
-    path = folder / "state.safetensors"
-    if not path.exists():
-        return "no state was saved before it (save_every)"
-    return f"the last good state is that of iteration {read_state(path)[0]['iteration']}: {path}"
+    return f"the last good state is that of iteration {read_state(folder / STATE)[0]['iteration']}: {folder / STATE}"
 
 
 def check_evaluation(evaluation: EvaluationConfig, game: Game) -> None:
@@ -172,27 +184,42 @@ def check_evaluation(evaluation: EvaluationConfig, game: Game) -> None:
         load_opponent(spec, game)
 
 
-def new_folder(runs: Path, name: str) -> Path:
-    """A folder that did not exist before: NAME, or NAME-2, NAME-3, ..."""
-    for number in range(1, 10**6):
-        folder = runs / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            continue
-    raise FileExistsError(f"{runs} is full of runs called {name}")
+def new_folder(runs: Path, name: str, fill: Callable[[Path], None]) -> Path:
+    """A folder that did not exist before: NAME, or NAME-2, NAME-3, ...; it has that name from when `fill` is done."""
+    unfinished = runs / f".{name}.{uuid4().hex[:8]}"
+    unfinished.mkdir(parents=True)
+    try:
+        fill(unfinished)
+        for number in range(1, 10**6):
+            folder = runs / (name if number == 1 else f"{name}-{number}")
+            try:
+                if not folder.exists():
+                    return unfinished.rename(folder)
+            except OSError as error:  # another run has just taken the name
+                if error.errno not in (EEXIST, ENOTEMPTY):
+                    raise
+        raise FileExistsError(f"{runs} is full of runs called {name}")
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def resumed_formats(folder: Path) -> list[str]:
-    """The library's JSON writer starts its file anew: what it holds is kept under another name first."""
+def make_logger(folder: Path, num_timesteps: int) -> Logger:
+    """Metrics as JSON lines and for TensorBoard; what a killed run wrote past the state it goes on from is not shown.
+
+    The library's JSON writer starts its file anew: what it holds is kept under another name first.
+    """
     old = folder / "progress.json"
     if old.exists():
         number = 1
         while (kept := folder / f"progress-{number}.json").exists():
             number += 1
         old.rename(kept)
-    return ["json", "tensorboard"]
+    logger = configure(str(folder), ["json", "tensorboard"])
+    restart = SessionLog(status=SessionLog.START)  # TensorBoard forgets what it has read from this step on
+    for output in logger.output_formats:
+        if isinstance(output, TensorBoardOutputFormat):
+            output.writer.file_writer.add_event(Event(step=num_timesteps + 1, session_log=restart))
+    return logger
 
 
 def check_same_run(saved: dict, given: dict, folder: Path) -> None:

@@ -207,14 +207,12 @@ def interval(shares: np.ndarray) -> tuple[float, float]:
     """95% interval of the mean of shares (deals, seats).
 
     Wilson's interval with the number of independent games that would vary as much as the deals did: games of one deal
-    are not independent, and a score of 0 or 1 has an interval too.
+    are not independent. A score of 0 or 1 has an interval, too, and so have deals that happened to be shared alike.
     """
     mean, num_deals = float(shares.mean()), len(shares)
     variance_of_mean = float(shares.mean(axis=1).var(ddof=1)) / num_deals
     variance_of_one = mean * (1 - mean)
     n = min(variance_of_one / variance_of_mean, 4 * shares.size) if variance_of_mean > 0 else shares.size
-    if variance_of_mean == 0 and 0 < mean < 1:  # every deal was shared alike, as when a player meets itself
-        return mean, mean
     centre = (mean + CONFIDENCE**2 / (2 * n)) / (1 + CONFIDENCE**2 / n)
     reach = CONFIDENCE / (1 + CONFIDENCE**2 / n) * np.sqrt(variance_of_one / n + CONFIDENCE**2 / (4 * n * n))
     # The mean is inside whatever the rounding.

@@ -14,6 +14,7 @@ from mandala_env.arena.figures import Line, heat_map, history_map, line_chart, s
 from mandala_env.arena.ladder import play_ladder
 from mandala_env.arena.mix import action_mix
 from mandala_env.arena.report import game_words, html_table, ladder_parts, page, paragraph
+from mandala_env.files import write_file
 from mandala_env.opponents.base import load_opponent
 from mandala_env.registry import load_game
 
@@ -50,7 +51,7 @@ def write_run_page(run: Path, to: Path | None = None, games: int = GAMES) -> Pat
         config_text = (run / "config.yaml").read_text(encoding="utf-8")
         parts += ["<h2>Config</h2>", f"<pre>{config_text.replace('&', '&amp;').replace('<', '&lt;')}</pre>"]
     to = to or run / "report.html"
-    to.write_text(page(f"Training run {run.resolve().name}{game}", [summary(rows), *parts]), encoding="utf-8")
+    write_file(to, page(f"Training run {run.resolve().name}{game}", [summary(rows), *parts]))
     return to
 
 

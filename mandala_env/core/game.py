@@ -15,6 +15,7 @@ from mandala_env.core.jit import kernel
 from mandala_env.core.layout import Layout
 from mandala_env.core.rng import spread_seeds
 from mandala_env.registry import load_game, load_picture, resolve
+from mandala_env.words import shown
 
 State = Any  # one np.record of the game's dtype
 
@@ -160,7 +161,7 @@ class Game:
     def check_seat(self, player: Any) -> None:
         """Raise ValueError unless this is a seat of the game."""
         if not isinstance(player, (int, np.integer)) or not 0 <= player < self.num_players:
-            raise ValueError(f"player must be a seat from 0 to {self.num_players - 1}, not {player!r}")
+            raise ValueError(f"player must be a seat from 0 to {self.num_players - 1}, not {shown(player)}")
 
     # --- for people -------------------------------------------------------------------------------------------
 

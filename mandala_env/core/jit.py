@@ -10,6 +10,7 @@ With `NUMBA_DISABLE_JIT=1` both leave the functions as they are: the same source
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -92,8 +93,21 @@ def _cache_roots() -> Iterator[Path]:
     yield PACKAGE / "__pycache__"
     with contextlib.suppress(RuntimeError):  # there may be no home folder
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mandala_env"
-    # The user's id keeps another user from planting code that we would load.
-    yield Path(tempfile.gettempdir()) / f"mandala_env-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    if (shared := _own_folder(Path(tempfile.gettempdir()))) is not None:
+        yield shared
+
+
+def _own_folder(parent: Path) -> Path | None:
+    """A folder of this user in one that all users write to; None if somebody else could put code there that we load."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    folder = parent / f"mandala_env-{user}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return None
+    is_open = os.name == "posix" and found.st_mode & 0o022
+    return folder if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not is_open else None
 
 
 class _KernelLocator(caching._CacheLocator):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mandala_env.words import shown
+
 
 class PositionError(ValueError):
     """A position that cannot be; the message names the part and says what was expected."""
@@ -25,12 +27,13 @@ class Reader:
         self.path = path
         if not isinstance(source, dict):
             raise PositionError(
-                f"{path or 'position'}: expected a dict with the keys {', '.join(keys)}, not {source!r}"
+                f"{path or 'position'}: expected a dict with the keys {', '.join(keys)}, not {shown(source)}"
             )
         if missing := [key for key in keys if key not in source]:
             raise PositionError(f"{path or 'position'}: missing {', '.join(missing)}; the keys are {', '.join(keys)}")
         if unknown := [str(key) for key in source if key not in (*keys, *optional)]:
-            raise PositionError(f"{path or 'position'}: unknown {', '.join(unknown)}; the keys are {', '.join(keys)}")
+            names = ", ".join(unknown)[:200]
+            raise PositionError(f"{path or 'position'}: unknown {names}; the keys are {', '.join(keys)}")
         self.source = source
 
     def name(self, key: str) -> str:
@@ -49,7 +52,9 @@ class Reader:
         """The index of a value among the allowed ones."""
         value = self.source[key]
         if not isinstance(value, (str, int, type(None))) or isinstance(value, bool) or value not in choices:
-            raise PositionError(f"{self.name(key)}: expected one of {', '.join(map(repr, choices))}, not {value!r}")
+            raise PositionError(
+                f"{self.name(key)}: expected one of {', '.join(map(repr, choices))}, not {shown(value)}"
+            )
         return list(choices).index(value)
 
     def items(self, key: str, length: int) -> list[tuple[str, Any]]:
@@ -68,26 +73,26 @@ class Reader:
 def list_items(value: Any, length: int, name: str) -> list[tuple[str, Any]]:
     """A list of fixed length, each item with its name."""
     if not isinstance(value, (list, tuple)) or len(value) != length:
-        raise PositionError(f"{name}: expected a list of {length}, not {value!r}")
+        raise PositionError(f"{name}: expected a list of {length}, not {shown(value)}")
     return [(f"{name}[{index}]", item) for index, item in enumerate(value)]
 
 
 def whole(value: Any, lowest: int, highest: int, name: str) -> int:
     """A whole number within bounds."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not lowest <= value <= highest:
-        raise PositionError(f"{name}: expected a whole number from {lowest} to {highest}, not {value!r}")
+        raise PositionError(f"{name}: expected a whole number from {lowest} to {highest}, not {shown(value)}")
     return int(value)
 
 
 def read_pile(value: Any, colours: Sequence[str], highest: int, name: str) -> np.ndarray:
     """A pile {colour: count} as counts per colour, int8."""
     if not isinstance(value, dict):
-        raise PositionError(f"{name}: expected a pile such as {{{colours[0]!r}: 2}}, not {value!r}")
+        raise PositionError(f"{name}: expected a pile such as {{{colours[0]!r}: 2}}, not {shown(value)}")
     pile = np.zeros(len(colours), np.int8)
     for colour, count in value.items():
         if colour not in colours:
-            raise PositionError(f"{name}: there is no colour {colour!r}; the colours are {', '.join(colours)}")
-        pile[colours.index(colour)] = whole(count, 0, highest, f"{name}[{colour!r}]")
+            raise PositionError(f"{name}: there is no colour {shown(colour)}; the colours are {', '.join(colours)}")
+        pile[colours.index(colour)] = whole(count, 0, highest, f"{name}[{shown(colour)}]")
     return pile
 
 

@@ -18,6 +18,7 @@ from mandala_env.core.game import Game
 from mandala_env.core.jit import IS_COMPILED, kernel
 from mandala_env.core.rng import GOLDEN, S32, spread_seeds
 from mandala_env.registry import OPPONENTS, load_game, resolve
+from mandala_env.words import shown
 
 
 class Opponent(ABC):
@@ -130,5 +131,5 @@ def number(value: Any, name: str, lowest: float, highest: float) -> float:
     except (TypeError, ValueError):
         result = float("nan")
     if not lowest <= result <= highest:
-        raise ValueError(f"{name} must be a number from {lowest:g} to {highest:g}, not {value!r}")
+        raise ValueError(f"{name} must be a number from {lowest:g} to {highest:g}, not {shown(value)}")
     return result

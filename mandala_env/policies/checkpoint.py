@@ -14,14 +14,15 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from mandala_env.core.game import Game
+from mandala_env.files import read_file, write_file
 from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, network_with
+from mandala_env.words import shown
 
 FORMAT = 1
 LARGEST_CONFIG = 2**20  # bytes
@@ -38,11 +39,12 @@ def save_checkpoint(
     """Write a checkpoint; an older one of that name is replaced only when the new one is complete."""
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = folder.parent / f".{folder.name}.{uuid4().hex[:8]}"
+    unfinished, old = hidden(folder, "unfinished"), hidden(folder, "old")
+    shutil.rmtree(unfinished, ignore_errors=True)  # a save that was killed
     unfinished.mkdir()
     try:
         weights = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
-        write_bytes(unfinished / "model.safetensors", save(weights))
+        write_file(unfinished / "model.safetensors", save(weights))
         config = {
             "format": FORMAT,
             "game": game.id,
@@ -51,56 +53,57 @@ def save_checkpoint(
             "network": asdict(network.config),
             "training": training,
         }
-        write_text(unfinished / "config.json", json.dumps(config, indent=2) + "\n")
-        write_text(unfinished / "metrics.json", json.dumps(metrics, indent=2) + "\n")
-        write_text(unfinished / "README.md", card)
-        replace_folder(unfinished, folder)
+        write_file(unfinished / "config.json", json.dumps(config, indent=2) + "\n")
+        write_file(unfinished / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+        write_file(unfinished / "README.md", card)
+        replace_folder(unfinished, folder, old)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file and wait until it is on the disk."""
-    write_bytes(path, text.encode("utf-8"))
+def hidden(folder: Path, state: str) -> Path:
+    """The name of a folder while it is being written, or while another one takes its place."""
+    return folder.parent / f".{folder.name}.{state}"
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file and wait until it is on the disk."""
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def replace_folder(new: Path, folder: Path, old: Path) -> None:
+    """Give a complete folder its final name; what had the name before is deleted afterwards, or put back on failure.
 
-
-def replace_folder(new: Path, folder: Path) -> None:
-    """Give a complete folder its final name; what had the name before is deleted afterwards, or put back on failure."""
-    if not folder.exists():
-        os.rename(new, folder)
-        return
-    old = folder.parent / f".{folder.name}.{uuid4().hex[:8]}.old"
-    os.rename(folder, old)
+    Between the two renames the folder has the name `old` only: a kill there leaves it to `find_folder`.
+    """
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        os.rename(folder, old)
     try:
         os.rename(new, folder)
     except BaseException:
-        os.rename(old, folder)
+        if old.exists():
+            os.rename(old, folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
 
 
+def find_folder(folder: str | Path) -> Path:
+    """Where a checkpoint is: its folder, or its hidden name if a kill came between the renames of a save."""
+    folder = Path(folder)
+    old = hidden(folder, "old")
+    return old if old.is_dir() and not folder.exists() else folder
+
+
 def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:
     """The network of a checkpoint, for a game; raises CheckpointError that says both sides when they do not fit."""
-    folder = Path(folder)
+    folder = find_folder(folder)
     config = read_config(folder)
     expected = {"format": FORMAT, "game": game.id, "fingerprint": game.fingerprint}
     for key, value in expected.items():
         if config.get(key) != value:
-            made_for = f"it was made for {config.get('game')!r} with the options {config.get('options')!r}"
+            made_for = f"it was made for {shown(config.get('game'))} with the options {shown(config.get('options'))}"
             needed = f"{value!r} for {game.id} with {dict(game.options)}"
-            raise CheckpointError(f"{folder}: {key} is {config.get(key)!r}, expected {needed}; {made_for}")
+            raise CheckpointError(f"{folder}: {key} is {shown(config.get(key))}, expected {needed}; {made_for}")
     try:
         size = NetworkConfig(**config["network"])
     except (TypeError, ValueError, KeyError) as error:
-        raise CheckpointError(f"{folder}/config.json: network: {error}") from None
+        raise CheckpointError(f"{folder}/config.json: network: {str(error)[:300]}") from None
     weights = read_weights(folder / "model.safetensors")
     with torch.device("meta"):  # shapes without memory: whatever the config asks for, the file is compared first
         wanted = PolicyValueNetwork(game, size).state_dict()
@@ -120,17 +123,13 @@ def describe(tensor: torch.Tensor | None) -> str:
 
 def read_config(folder: Path) -> dict[str, Any]:
     """The config.json of a checkpoint's folder."""
-    path = folder / "config.json"
+    path = find_folder(folder) / "config.json"
     try:
-        if path.stat().st_size > LARGEST_CONFIG:
-            raise CheckpointError(f"{path}: larger than {LARGEST_CONFIG} bytes: this is no checkpoint's config")
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = json.loads(read_file(path, LARGEST_CONFIG).decode())
     except OSError as error:
         raise CheckpointError(f"{folder} is not a checkpoint: {error.strerror}: {path.name}") from None
     except (ValueError, RecursionError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{path}: not JSON: {error}") from None
+        raise CheckpointError(f"{path}: expected the JSON of a checkpoint's config: {str(error)[:300]}") from None
     if not isinstance(config, dict):
         raise CheckpointError(f"{path}: expected an object, not {type(config).__name__}")
     return config
@@ -139,10 +138,8 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
     """The tensors of a safetensors file, as copies in memory."""
     try:
-        if path.stat().st_size > LARGEST_MODEL:
-            raise CheckpointError(f"{path}: larger than {LARGEST_MODEL} bytes")
-        return load(path.read_bytes())
+        return load(read_file(path, LARGEST_MODEL))
     except OSError as error:
         raise CheckpointError(f"{path}: {error.strerror}") from None
-    except (SafetensorError, KeyError, RuntimeError) as error:
-        raise CheckpointError(f"{path}: not a safetensors file: {error}") from None
+    except (SafetensorError, KeyError, RuntimeError, ValueError) as error:
+        raise CheckpointError(f"{path}: expected a safetensors file: {str(error)[:300]}") from None

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from mandala_env.core.game import Game
 from mandala_env.policies.fused import CONSTANT, PRESENCE, gather_features, row_layer
+from mandala_env.words import shown
 
 Matrices = dict[str, tuple[Tensor, Tensor | None]]
 COUNT_SCALE = 4.0  # a pile seldom has more cards of a colour
@@ -45,7 +46,7 @@ class NetworkConfig:
         for name, low, high in (("shared", 1, 4096), ("per_mandala", 1, 4096), ("layers", 0, 64)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-                raise ValueError(f"network.{name} must be a whole number from {low} to {high}, not {value!r}")
+                raise ValueError(f"network.{name} must be a whole number from {low} to {high}, not {shown(value)}")
 
 
 class TiedLinear(nn.Module):

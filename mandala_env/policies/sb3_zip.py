@@ -6,6 +6,7 @@ network is built anew from the shapes of the weights. What these do not tell is 
 from the readable text, which the caller can overrule.
 """
 
+import io
 import json
 import re
 import zipfile
@@ -19,7 +20,8 @@ from torch import Tensor
 
 from mandala_env.core.game import Game
 
-LARGEST_FILE = 2**28  # bytes
+LARGEST = {"policy.pth": 2**28, "data": 2**24}  # bytes
+MOST_VALUES = 10**5  # in the JSON of data; what is large there is long texts
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "relu": torch.relu,
@@ -85,12 +87,18 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise Sb3ZipError(f"{path}: there is no such file")
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in ("policy.pth", "data"):
-                if archive.getinfo(name).file_size > LARGEST_FILE:
-                    raise Sb3ZipError(f"{path}: {name} has more than {LARGEST_FILE} bytes")
-            data = json.loads(archive.read("data"))
-            with archive.open("policy.pth") as file:
-                weights = torch.load(file, map_location="cpu", weights_only=True)
+            for name, largest in LARGEST.items():
+                if archive.getinfo(name).file_size > largest:
+                    raise Sb3ZipError(f"{path}: {name} has more than {largest} bytes")
+            text = archive.read("data")
+            if sum(map(text.count, (b"[", b"{", b","))) > MOST_VALUES:
+                raise Sb3ZipError(f"{path}: data has more than {MOST_VALUES} values")
+            data = json.loads(text.decode())
+            policy = archive.read("policy.pth")
+        with zipfile.ZipFile(io.BytesIO(policy)) as parts:
+            if sum(part.file_size for part in parts.infolist()) > LARGEST["policy.pth"]:
+                raise Sb3ZipError(f"{path}: the weights have more than {LARGEST['policy.pth']} bytes")
+        weights = torch.load(io.BytesIO(policy), map_location="cpu", weights_only=True)
     except KeyError as error:
         raise Sb3ZipError(f"{path}: not a policy that stable-baselines3 saved: {error.args[0]}") from None
     except Sb3ZipError:
@@ -118,9 +126,21 @@ def _layers(weights: dict[str, Tensor], path: Any) -> list[tuple[Tensor, Tensor]
             f"{path}: only a plain MlpPolicy can be built from its weights alone; this one has {others[0]}, too"
         )
     layers = [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]
-    if not all(isinstance(w, Tensor) and w.ndim == 2 and isinstance(b, Tensor) and b.ndim == 1 for w, b in layers):
+    if not all(_is_plain(weight, 2) and _is_plain(bias, 1) for weight, bias in layers):
         raise Sb3ZipError(f"{path}: its layers are not linear ones")
     return layers
+
+
+def _is_plain(tensor: Any, ndim: int) -> bool:
+    """Numbers that are really there: a tensor can also repeat a few of them to any size, or have none."""
+    return (
+        isinstance(tensor, Tensor)
+        and tensor.ndim == ndim
+        and tensor.layout is torch.strided
+        and tensor.device.type == "cpu"
+        and tensor.is_floating_point()
+        and tensor.is_contiguous()
+    )
 
 
 def _activation(data: dict[str, Any], chosen: str | None, path: Any) -> str:

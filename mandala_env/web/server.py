@@ -1,8 +1,10 @@
 """The server of the page: it checks every request, answers in JSON, and gives a browser its seat's view only."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from urllib.parse import urlsplit
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -24,8 +26,11 @@ from mandala_env.transcript import parse_transcript
 from mandala_env.web.sessions import YOU, Refused, Session, Sessions
 
 LARGEST_BODY = 2**18  # bytes: a long transcript
+LONGEST_ERROR = 1000  # characters
+LONGEST_SECONDS = 20.0  # in which a body must come
 LONGEST_ACTION = 100
 MOST_MOVES_SHOWN = 1500  # of a transcript
+MOST_REPLAYS = 8  # that are asked for at once
 LOCAL = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")
 STATIC = {
@@ -137,11 +142,17 @@ async def read_json(request: Request) -> dict[str, Any]:
     """The body of a request, an object in JSON of bounded size."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise Refused(415, "expected a body of type application/json")
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise Refused(413, f"the body is larger than {LARGEST_BODY} bytes")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(LONGEST_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > LARGEST_BODY:
+                    raise Refused(413, f"the body is larger than {LARGEST_BODY} bytes")
+    except TimeoutError:
+        raise Refused(408, f"the body did not come within {LONGEST_SECONDS:g} seconds") from None
+    except ClientDisconnect:
+        raise Refused(400, "the body did not come") from None
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -172,6 +183,7 @@ class Handlers:
 
     def __init__(self, lobby: Lobby) -> None:
         self.lobby = lobby
+        self.replayer, self.num_replays = ThreadPoolExecutor(1, "replay"), 0
 
     def routes(self) -> list[tuple[str, Handler, str]]:
         """Path, handler and method of all requests that are answered."""
@@ -230,9 +242,16 @@ class Handlers:
         return PlainTextResponse(await run_in_threadpool(self.session(request).transcript))
 
     async def replay(self, request: Request) -> Response:
-        """All moments of {"transcript", "viewer"}."""
-        width, body = width_of(request), await read_json(request)
-        return JSONResponse(await run_in_threadpool(show_transcript, self.lobby, body, width))
+        """All moments of {"transcript", "viewer"}; one replay at a time, for a long one is seconds of work."""
+        if self.num_replays >= MOST_REPLAYS:
+            raise Refused(503, "others wait for their replays; come back later")
+        self.num_replays += 1
+        try:
+            width, body = width_of(request), await read_json(request)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self.replayer, show_transcript, self.lobby, body, width)
+        finally:
+            self.num_replays -= 1
 
 
 def make_app(specs: Sequence[str] = (), hosts: Sequence[str] = LOCAL, sessions: Sessions | None = None) -> Starlette:
@@ -260,7 +279,7 @@ def guard(handler: Handler, allowed: set[str] | None) -> Handler:
             check_origin(request, allowed)
             response = await handler(request)
         except Refused as error:
-            response = JSONResponse({"error": str(error)}, error.status)
+            response = JSONResponse({"error": str(error)[:LONGEST_ERROR]}, error.status)
         response.headers.update(HEADERS)
         return response
 
@@ -288,7 +307,7 @@ def check_origin(request: Request, allowed: set[str] | None) -> None:
         raise Refused(403, "this request comes from another site")
 
 
-def show_transcript(lobby: Lobby, body: dict[str, Any], width: int) -> dict[str, Any]:
+def show_transcript(lobby: Lobby, body: dict[str, Any], width: int) -> Response:
     """A transcript with a drawing of every moment, and what its game's adviser would do."""
     text, viewer = body.get("transcript"), body.get("viewer")
     if not isinstance(text, str):
@@ -303,8 +322,7 @@ def show_transcript(lobby: Lobby, body: dict[str, Any], width: int) -> dict[str,
         raise Refused(400, str(error)) from None
     key = game.game.id, game.game.num_players
     adviser = lobby.players[key][lobby.advisers[key]]
-    with lobby.thinking:
-        return replay_data(game, viewer, adviser, width)
+    return JSONResponse(replay_data(game, viewer, adviser, width))
 
 
 def static(package: str, path: str, kind: str) -> Handler:

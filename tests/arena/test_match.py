@@ -260,6 +260,11 @@ def test_a_clean_sweep_has_an_interval_that_shrinks_with_the_games(score: float)
     assert widths[0] > 0.3 and widths[0] > widths[1] > widths[2] > 0.001
 
 
+def test_a_few_deals_that_are_shared_alike_do_not_make_a_score_certain() -> None:
+    low, high = interval(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    assert low < 0.2 and high > 0.8
+
+
 def test_more_deals_make_a_narrower_interval() -> None:
     rng = np.random.default_rng(0)
     widths = [np.subtract(*interval(simulated_shares(rng, n, 0.7, "independent"))[::-1]) for n in (20, 200, 2000)]

@@ -160,7 +160,13 @@ def test_F16_whose_turn_was_skipped_is_seen_by_everybody_until_the_next_turn_is_
 
 @pytest.mark.parametrize(
     ("skipped", "reason"),
-    [([A], "players just before player 2"), ([A, B], "player 0 had a legal play"), ([3], "skipped"), (1, "a list")],
+    [
+        ([A], "players just before player 2"),
+        ([A] * 200, "players just before player 2"),
+        ([A, B], "player 0 had a legal play"),
+        ([3], "skipped"),
+        (1, "a list"),
+    ],
 )
 def test_F16_a_position_cannot_have_skipped_those_who_could_play(skipped: Any, reason: str) -> None:
     position = make(hands=[5, "Y1", "R15 O2"], me=C, deck="", discard="", skipped=skipped if skipped != 1 else [])

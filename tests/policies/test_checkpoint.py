@@ -257,8 +257,8 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
 
     target, name, at = {
         "weights": (checkpoint, "save", 1),
-        "first text": (checkpoint, "write_text", 1),
-        "last text": (checkpoint, "write_text", 3),
+        "first text": (checkpoint, "write_file", 2),
+        "last text": (checkpoint, "write_file", 4),
         "rename away": (os, "rename", 1),
         "rename in": (os, "rename", 2),
         "sync": (os, "fsync", 2),
@@ -269,6 +269,18 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
             save(folder, game, seed=9)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == old
     load_checkpoint(folder, game)
+    assert os.listdir(folder.parent) == ["player"]
+
+
+def test_a_kill_between_the_renames_of_a_save_loses_nothing(folder: Path, game: Any) -> None:
+    before = load_checkpoint(folder, game).state_dict()
+    os.rename(folder, folder.parent / ".player.old")  # so it lies when the process ends there
+    (folder.parent / ".player.unfinished").mkdir()
+    after = load_checkpoint(folder, game).state_dict()
+    assert all(torch.equal(before[name], value) for name, value in after.items())
+    new = save(folder, game, seed=9)
+    loaded = load_checkpoint(folder, game).state_dict()
+    assert all(torch.equal(loaded[name], value) for name, value in new.state_dict().items())
     assert os.listdir(folder.parent) == ["player"]
 
 

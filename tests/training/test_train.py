@@ -119,7 +119,9 @@ def test_the_smallest_runs_work(tmp_path: Path, num_games: int, num_steps: int, 
 
 def test_a_run_never_writes_into_the_folder_of_another(tmp_path: Path) -> None:
     (tmp_path / "run-2").mkdir()
-    assert [new_folder(tmp_path, "run").name for _ in range(3)] == ["run", "run-3", "run-4"]
+    folders = [new_folder(tmp_path, "run", lambda folder: (folder / "state").touch()) for _ in range(3)]
+    assert [folder.name for folder in folders] == ["run", "run-3", "run-4"]
+    assert all((folder / "state").exists() for folder in folders) and len(list(tmp_path.iterdir())) == 4
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from mandala_env.games.flowers.observation import LAYOUTS, encode, imagine
 from mandala_env.games.flowers.position import from_position_into, to_position
 from mandala_env.games.flowers.state import AXES, COLOURS, COLOURS_PER_KIND, PLAYER_COUNTS, STATES
 from mandala_env.games.flowers.tiles import DEFAULT_VALUES, Values, read_tile_values, value_code
+from mandala_env.words import shown
 
 TWO_PLAYER_RULES = ("half_of_mandala", "half_of_rival")
 MOST_TURNS = 9999
@@ -36,11 +37,11 @@ def make(
     max_turns        1..9999: a game that is still running after so many turns is ended and scored as it stands
     """
     if not isinstance(num_players, int) or num_players not in PLAYER_COUNTS:
-        raise ValueError(f"num_players must be one of {PLAYER_COUNTS}, not {num_players!r}")
+        raise ValueError(f"num_players must be one of {PLAYER_COUNTS}, not {shown(num_players)}")
     if two_player_rule not in TWO_PLAYER_RULES:
-        raise ValueError(f"two_player_rule must be one of {TWO_PLAYER_RULES}, not {two_player_rule!r}")
+        raise ValueError(f"two_player_rule must be one of {TWO_PLAYER_RULES}, not {shown(two_player_rule)}")
     if not isinstance(max_turns, int) or isinstance(max_turns, bool) or not 1 <= max_turns <= MOST_TURNS:
-        raise ValueError(f"max_turns must be a whole number from 1 to {MOST_TURNS}, not {max_turns!r}")
+        raise ValueError(f"max_turns must be a whole number from 1 to {MOST_TURNS}, not {shown(max_turns)}")
     return _make(num_players, read_tile_values(tile_values), two_player_rule, max_turns)
 
 

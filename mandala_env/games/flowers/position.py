@@ -22,8 +22,10 @@ from mandala_env.games.flowers.state import (
     PHASES,
     PICK,
     PLAY,
+    TILES_PER_COLOUR,
 )
 from mandala_env.games.flowers.tiles import add_flower, value_code, value_word
+from mandala_env.words import shown
 
 KEYS = (
     "game", "player", "phase", "turn", "deck", "discard", "hands", "known", "stacks", "mandalas", "singles", "flowers",
@@ -142,7 +144,7 @@ def from_position_into(game: Game, position: dict, state: Any) -> None:
 
 def read_bool(value: Any, name: str) -> bool:
     """True or False and nothing like them."""
-    require(isinstance(value, (bool, np.bool_)), f"{name}: expected true or false, not {value!r}")
+    require(isinstance(value, (bool, np.bool_)), f"{name}: expected true or false, not {shown(value)}")
     return bool(value)
 
 
@@ -157,7 +159,7 @@ def read_value(value: Any, name: str) -> int:
 def read_colour(value: Any, colours: tuple[str, ...], name: str) -> int:
     """The index of a colour among all colours; it must be one of those given."""
     is_known = isinstance(value, str) and value in colours
-    require(is_known, f"{name}: there is no colour {value!r}; the colours are {', '.join(colours)}")
+    require(is_known, f"{name}: there is no colour {shown(value)}; the colours are {', '.join(colours)}")
     return COLOURS.index(value)
 
 
@@ -169,19 +171,20 @@ def read_tile(value: Any, kind: str, name: str) -> tuple[int, int]:
 
 def read_tiles(game: Game, reader: Reader, state: Any) -> None:
     """The stacks, and the single tiles and flowers of the players."""
-    stacks = Reader(reader.value("stacks"), KINDS, "stacks")
+    stacks, most = Reader(reader.value("stacks"), KINDS, "stacks"), COLOURS_PER_KIND * TILES_PER_COLOUR
     for kind in KINDS:
         tiles = stacks.value(kind)
-        require(isinstance(tiles, (list, tuple)), f"stacks.{kind}: expected a list of tiles, not {tiles!r}")
+        is_list = isinstance(tiles, (list, tuple)) and len(tiles) <= most
+        require(is_list, f"stacks.{kind}: expected a list of tiles, {most} at most, not {shown(tiles)}")
         for index, item in enumerate(tiles):
             colour, code = read_tile(item, kind, f"stacks.{kind}[{index}]")
             state.stacks[code - 1, colour] += 1
     for player, (name, tiles) in enumerate(reader.items("singles", game.num_players)):
-        require(isinstance(tiles, dict), f"{name}: expected single tiles such as {{'red': 3}}, not {tiles!r}")
+        require(isinstance(tiles, dict), f"{name}: expected single tiles such as {{'red': 3}}, not {shown(tiles)}")
         for colour, number in tiles.items():
-            state.singles[player, read_colour(colour, COLOURS, name)] = read_value(number, f"{name}[{colour!r}]")
+            state.singles[player, read_colour(colour, COLOURS, name)] = read_value(number, f"{name}[{shown(colour)}]")
     for player, (name, found) in enumerate(reader.items("flowers", game.num_players)):
-        require(isinstance(found, (list, tuple)), f"{name}: expected a list of flowers, not {found!r}")
+        require(isinstance(found, (list, tuple)), f"{name}: expected a list of flowers, not {shown(found)}")
         for index, item in enumerate(found):
             read_flower(item, state, player, f"{name}[{index}]")
 
@@ -214,13 +217,13 @@ def read_picking(game: Game, reader: Reader, state: Any) -> None:
     value = reader.value("picking")
     state.picking, state.completer = NO_MANDALA, NOBODY
     if state.phase != PICK:
-        require(value is None, f"picking: expected null in phase {PHASES[state.phase]!r}, not {value!r}")
+        require(value is None, f"picking: expected null in phase {PHASES[state.phase]!r}, not {shown(value)}")
         return
     part = Reader(value, ("mandala", "completer"), "picking")
     state.picking = part.whole("mandala", 0, NUM_MANDALAS - 1)
     if state.final:
         completer = part.value("completer")
-        require(completer is None, f"picking.completer: final destructions have none (null), not {completer!r}")
+        require(completer is None, f"picking.completer: final destructions have none (null), not {shown(completer)}")
     else:
         state.completer = part.whole("completer", 0, game.num_players - 1)
         face_up = state.face_up[state.completer, state.picking]
@@ -233,14 +236,14 @@ def read_picking(game: Game, reader: Reader, state: Any) -> None:
 def read_skipped(game: Game, reader: Reader, state: Any) -> None:
     """Read whose turns were skipped just before this one; nobody's if the position does not say."""
     seats = reader.value("skipped") if "skipped" in reader.source else []
-    require(isinstance(seats, (list, tuple)), f"skipped: expected a list of players, not {seats!r}")
+    require(isinstance(seats, (list, tuple)), f"skipped: expected a list of players, not {shown(seats)}")
     for seat in seats:
         state.skipped[whole(seat, 0, game.num_players - 1, "skipped")] = 1
     if len(seats) and state.phase == PLAY:
-        last = [(state.player - 1 - turn) % game.num_players for turn in range(len(seats))]
+        last = [(state.player - 1 - turn) % game.num_players for turn in range(min(len(seats), game.num_players))]
         require(
             len(seats) < game.num_players and sorted(seats) == sorted(last),
-            f"skipped: expected the players just before player {state.player}, not {seats!r}",
+            f"skipped: expected the players just before player {state.player}, not {shown(seats)}",
         )
         could_play = [seat for seat in last if has_legal_play(state, seat)]
         require(not could_play, f"skipped: player {could_play[0] if could_play else 0} had a legal play")

@@ -16,6 +16,7 @@ from mandala_env.games.flowers.state import (
     TILES_PER_COLOUR,
     X3,
 )
+from mandala_env.words import shown
 
 DEFAULT_VALUES = (1, 2, 3, 4, 5, "x3")
 X3_WORD = "x3"
@@ -30,7 +31,7 @@ def value_code(value: Any) -> int:
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or not 1 <= value <= HIGHEST_VALUE:
         raise ValueError(
-            f"a tile's value must be a whole number from 1 to {HIGHEST_VALUE} or {X3_WORD!r}, not {value!r}"
+            f"a tile's value must be a whole number from 1 to {HIGHEST_VALUE} or {X3_WORD!r}, not {shown(value)}"
         )
     return int(value)
 
@@ -54,14 +55,14 @@ def read_tile_values(tile_values: Any) -> tuple[Values, ...]:
         return (read_six(tile_values, "every colour"),) * NUM_COLOURS
     raise ValueError(
         f"tile_values must be {TILES_PER_COLOUR} values (1..{HIGHEST_VALUE} or {X3_WORD!r}) for all colours, or such a "
-        f"list for each of {', '.join(COLOURS)}, not {tile_values!r}"
+        f"list for each of {', '.join(COLOURS)}, not {shown(tile_values)}"
     )
 
 
 def read_six(values: Any, where: str) -> Values:
     """Six tile values in rising order, "x3" last."""
     if not isinstance(values, (list, tuple)) or len(values) != TILES_PER_COLOUR:
-        raise ValueError(f"tile_values for {where} must be {TILES_PER_COLOUR} values, not {values!r}")
+        raise ValueError(f"tile_values for {where} must be {TILES_PER_COLOUR} values, not {shown(values)}")
     try:
         return tuple(value_word(code) for code in sorted(value_code(value) for value in values))
     except ValueError as error:

@@ -10,6 +10,7 @@ from mandala_env.games.mandala.heuristic import heuristic
 from mandala_env.games.mandala.observation import LAYOUT, encode, imagine
 from mandala_env.games.mandala.position import from_position_into, to_position
 from mandala_env.games.mandala.state import AXES, COLOURS, NUM_PLAYERS, STATE
+from mandala_env.words import shown
 
 SECOND_EXHAUSTION = ("reshuffle", "end")
 MOST_TURNS = 9999
@@ -24,9 +25,9 @@ def make(second_exhaustion: str = "reshuffle", max_turns: int = 400) -> Game:
     max_turns          1..9999: a game that is still running after so many turns is ended and scored as it stands
     """
     if second_exhaustion not in SECOND_EXHAUSTION:
-        raise ValueError(f"second_exhaustion must be one of {SECOND_EXHAUSTION}, not {second_exhaustion!r}")
+        raise ValueError(f"second_exhaustion must be one of {SECOND_EXHAUSTION}, not {shown(second_exhaustion)}")
     if not isinstance(max_turns, int) or isinstance(max_turns, bool) or not 1 <= max_turns <= MOST_TURNS:
-        raise ValueError(f"max_turns must be a whole number from 1 to {MOST_TURNS}, not {max_turns!r}")
+        raise ValueError(f"max_turns must be a whole number from 1 to {MOST_TURNS}, not {shown(max_turns)}")
     return Game(
         id="mandala_v0",
         num_players=NUM_PLAYERS,

@@ -19,6 +19,7 @@ from mandala_env.games.mandala.state import (
     PHASES,
     PLAY,
 )
+from mandala_env.words import shown
 
 KEYS = (
     "game", "player", "phase", "turn", "exhaustions", "deck", "discard", "hands", "cups", "starting_cups", "rivers",
@@ -97,10 +98,12 @@ def from_position_into(game: Game, position: dict, state: Any) -> None:
 
 def read_river(colours: Any, name: str) -> np.ndarray:
     """The spaces of the colours of a river that lists its colours from space 1 on."""
-    require(isinstance(colours, (list, tuple)), f"{name}: expected a list of colours from space 1 on, not {colours!r}")
+    require(
+        isinstance(colours, (list, tuple)), f"{name}: expected a list of colours from space 1 on, not {shown(colours)}"
+    )
     spaces = np.zeros(len(COLOURS), np.int8)
     for space, colour in enumerate(colours, start=1):
-        require(colour in COLOURS, f"{name}: there is no colour {colour!r}; the colours are {', '.join(COLOURS)}")
+        require(colour in COLOURS, f"{name}: there is no colour {shown(colour)}; the colours are {', '.join(COLOURS)}")
         require(spaces[COLOURS.index(colour)] == 0, f"{name}: {colour} lies there twice; a river has a colour once")
         spaces[COLOURS.index(colour)] = space
     return spaces
@@ -111,7 +114,7 @@ def read_claiming(reader: Reader, state: Any) -> None:
     claiming = reader.value("claiming")
     state.claiming, state.completer = NO_MANDALA, 0
     if state.phase != CLAIM:
-        require(claiming is None, f"claiming: expected null in phase {PHASES[state.phase]!r}, not {claiming!r}")
+        require(claiming is None, f"claiming: expected null in phase {PHASES[state.phase]!r}, not {shown(claiming)}")
         return
     part = Reader(claiming, ("mandala", "completer"), "claiming")
     state.claiming = part.whole("mandala", 0, NUM_MANDALAS - 1)
