@@ -27,6 +27,7 @@ from training.loss import STATS, ppo_gradient
 from training.policy import SymmetricPolicy
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
+from training.workers import make_workers
 
 CHUNK = 512  # decisions a forward and backward pass: their activations stay in the processor's cache
 
@@ -72,7 +73,8 @@ class SelfPlayPPO(MaskablePPO):
         rate = self.lr_schedule(1)
         self.policy.optimizer = torch.optim.Adam([self.parameters_in_one], lr=rate, eps=1e-5, fused=True)
         config = self.config
-        self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league)
+        num_workers = config.num_workers
+        self.shards = make_shards(self.game, config.ppo.num_games, num_workers, config.seed, config.league)
         self.league = League(self.game, config.league, config.seed)
         self.decisions = Decisions(
             self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
@@ -81,7 +83,8 @@ class SelfPlayPPO(MaskablePPO):
         self.iteration = 0
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
-        self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
+        self._pool = ThreadPoolExecutor(max(config.num_threads, num_workers), thread_name_prefix="self-play")
+        self.workers = make_workers(self.game, config, self._pool)
 
     def _start_from(self, folder: str) -> None:
         """Take the first weights from a checkpoint."""
@@ -117,15 +120,7 @@ class SelfPlayPPO(MaskablePPO):
         started = perf_counter()
         callback.on_rollout_start()
         self._grow_league()
-        with torch.no_grad():
-            matrices = self.network.matrices()
-        start, jobs = 0, []
-        for shard in self.shards:
-            columns = self.decisions.columns(start, start + len(shard.batch))
-            jobs.append(self._pool.submit(shard.collect, self.network, matrices, self.league, columns))
-            start += len(shard.batch)
-        for job in jobs:
-            job.result()
+        self.workers.collect(self.network, self.league, self.shards, self.decisions.cut(self.shards))
         for shard in self.shards:
             for slot, share in shard.results:
                 self.league.record(slot, share)

@@ -145,8 +145,11 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
         callbacks.append(ProgressBarCallback())
         print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
     missing = config.total_decisions - model.num_timesteps
-    if missing > 0:
-        model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
+    try:
+        if missing > 0:
+            model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
+    finally:
+        model.workers.close()
     finish(folder, config, game, model, model.seconds(), quiet)
     return folder
 
@@ -186,6 +189,7 @@ def resumed_formats(folder: Path) -> list[str]:
 
 def check_same_run(saved: dict, given: dict, folder: Path) -> None:
     """Refuse to go on with a run under another config: the result would be neither run's."""
+    saved = {"workers": TrainConfig().workers, **saved}  # older runs do not say
     for key in given:
         if key != "total_decisions" and saved.get(key) != given[key]:
             raise StateError(f"{folder} was made with {key} = {saved.get(key)!r}, not {given[key]!r}")
