@@ -148,7 +148,7 @@ class TrainConfig:
         )
         if self.ppo.num_games < max(self.num_threads, self.num_workers):
             raise ValueError(
-                f"ppo.num_games must be at least the number of threads and workers, not {self.ppo.num_games}"
+                f"ppo.num_games must be at least num_threads ({self.num_threads}) and the number of workers"
             )
 
     @property

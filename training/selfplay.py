@@ -73,8 +73,7 @@ class SelfPlayPPO(MaskablePPO):
         rate = self.lr_schedule(1)
         self.policy.optimizer = torch.optim.Adam([self.parameters_in_one], lr=rate, eps=1e-5, fused=True)
         config = self.config
-        num_workers = config.num_workers
-        self.shards = make_shards(self.game, config.ppo.num_games, num_workers, config.seed, config.league)
+        self.shards = make_shards(self.game, config.ppo.num_games, config.num_workers, config.seed, config.league)
         self.league = League(self.game, config.league, config.seed)
         self.decisions = Decisions(
             self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
@@ -83,8 +82,8 @@ class SelfPlayPPO(MaskablePPO):
         self.iteration = 0
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
-        self._pool = ThreadPoolExecutor(max(config.num_threads, num_workers), thread_name_prefix="self-play")
-        self.workers = make_workers(self.game, config, self._pool)
+        self._pool = ThreadPoolExecutor(config.num_threads, thread_name_prefix="self-play")
+        self.workers = make_workers(self.game, config)
 
     def _start_from(self, folder: str) -> None:
         """Take the first weights from a checkpoint."""

@@ -4,7 +4,7 @@ A shard of the games is played from what the learner knows: its weights, the lea
 stand. What comes of it is the decisions and where the games stand then. A worker holds nothing that is lost with it.
 """
 
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import torch
@@ -30,10 +30,7 @@ class Workers(Protocol):
 
 
 class Threads:
-    """A thread for each shard."""
-
-    def __init__(self, pool: Executor) -> None:
-        self.pool = pool
+    """A thread for each shard, for one collection: none is left behind."""
 
     def collect(
         self, network: PolicyValueNetwork, league: League, shards: list[Shard], columns: list[dict[str, Any]]
@@ -41,21 +38,22 @@ class Threads:
         """See `Workers`."""
         with torch.no_grad():
             matrices = network.matrices()
-        jobs = [
-            self.pool.submit(shard.collect, network, matrices, league, into)
-            for shard, into in zip(shards, columns, strict=True)
-        ]
+        with ThreadPoolExecutor(len(shards), thread_name_prefix="collect") as pool:
+            jobs = [
+                pool.submit(shard.collect, network, matrices, league, into)
+                for shard, into in zip(shards, columns, strict=True)
+            ]
         for job in jobs:
             job.result()
 
     def close(self) -> None:
-        """The pool is the learner's."""
+        """There is nothing to let go of."""
 
 
-def make_workers(game: Game, config: TrainConfig, pool: Executor) -> Workers:
-    """The workers that a config asks for; `pool` are the threads of this process."""
+def make_workers(game: Game, config: TrainConfig) -> Workers:
+    """The workers that a config asks for."""
     if read_workers(config.workers)[0] == "local":
-        return Threads(pool)
+        return Threads()
     try:
         from training.ray_workers import RayWorkers
     except ModuleNotFoundError as error:
