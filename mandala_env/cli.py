@@ -4,10 +4,14 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mandala_env.arena.workers import read_workers
 from mandala_env.registry import list_games, list_opponents, list_variants, load_game
 
 if TYPE_CHECKING:
@@ -55,6 +59,31 @@ def game_of(given: argparse.Namespace) -> "Game":
     return load_game(given.game, **options)
 
 
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """The option that says who plays the matches."""
+    parser.add_argument(
+        "--workers",
+        default="1",
+        metavar="N",
+        help="who plays the matches, side by side: N processes, or ray or ray:N, a Ray cluster; results are the same",
+    )
+
+
+def executor_of(workers: str, specs: list[str]) -> AbstractContextManager[Executor | None]:
+    """What carries out matches of these players; None: this process."""
+    kind, number = read_workers(workers)
+    start_worker = partial(use_one_torch_thread, specs)
+    if kind == "ray":
+        try:
+            from mandala_env.adapters.ray import RayExecutor
+        except ModuleNotFoundError as error:
+            raise ValueError(f"--workers {workers}: {error}") from None
+        return RayExecutor(number, start_worker)
+    if number in (None, 1):
+        return nullcontext()
+    return ProcessPoolExecutor(number, get_context("spawn"), start_worker)
+
+
 def positive(text: str) -> int:
     """A whole number of 1 or more."""
     try:
@@ -77,6 +106,7 @@ def add_evaluate(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument("--transcripts", type=Path, metavar="FOLDER", help="save the first games of each match there")
     parser.add_argument("--num-transcripts", type=positive, default=10, metavar="N", help="how many (default 10)")
+    add_workers(parser)
     add_game(parser)
     parser.set_defaults(run=run_evaluate)
 
@@ -85,18 +115,21 @@ def run_evaluate(given: argparse.Namespace) -> None:
     """Play, print the table, write the JSON."""
     from mandala_env.arena.match import evaluate, table
 
-    use_one_torch_thread([given.player, *given.against])
+    specs = [given.player, *given.against]
+    use_one_torch_thread(specs)
     game = game_of(given)
     games = given.games or whole_deals(2000, game)
-    matches = evaluate(
-        given.player,
-        given.against,
-        game=game,
-        games=games,
-        seed=given.seed,
-        transcripts=given.transcripts,
-        num_transcripts=given.num_transcripts,
-    )
+    with executor_of(given.workers, specs) as executor:
+        matches = evaluate(
+            given.player,
+            given.against,
+            game=game,
+            games=games,
+            seed=given.seed,
+            transcripts=given.transcripts,
+            num_transcripts=given.num_transcripts,
+            executor=executor,
+        )
     print(table(matches))
     if given.json:
         given.json.write_text(json.dumps([match.to_dict() for match in matches], indent=2) + "\n", encoding="utf-8")
@@ -108,7 +141,7 @@ def add_ladder(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("players", nargs="+", metavar="PLAYER", help="an opponent's spec, or NAME=SPEC to name it")
     parser.add_argument("--games", type=positive, help="games of each match (default about 1000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=positive, default=1, help="processes that play; results do not depend on it")
+    add_workers(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with pictures there too")
     add_game(parser)
@@ -127,8 +160,9 @@ def run_ladder(given: argparse.Namespace) -> None:
     specs = [entrant.spec for entrant in read_entrants(given.players)]
     use_one_torch_thread(specs)
     game = game_of(given)
-    games, start_worker = given.games or whole_deals(1000, game), partial(use_one_torch_thread, specs)
-    ladder = play_ladder(game, given.players, games, given.seed, given.workers, start_worker, report)
+    games = given.games or whole_deals(1000, game)
+    with executor_of(given.workers, specs) as executor:
+        ladder = play_ladder(game, given.players, games, given.seed, executor, report)
     print(table(ladder))
     if given.json:
         given.json.write_text(json.dumps(ladder.to_dict(), indent=2) + "\n", encoding="utf-8")

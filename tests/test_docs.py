@@ -24,8 +24,10 @@ BLOCKS = {
 
 @pytest.mark.parametrize("name", list(BLOCKS))
 def test_every_python_block_runs(name: str, tmp_path: Path) -> None:
-    for library in re.findall(r"^from (torchrl|tianshou)\b", BLOCKS[name], re.MULTILINE):
-        pytest.importorskip(library, reason=f"`make libraries` installs {library}")
+    libraries = r"^(?:from|import) (?:mandala_env\.adapters\.)?(torchrl|tianshou|ray\.rllib|ray)\b"
+    for library in re.findall(libraries, BLOCKS[name], re.MULTILINE):
+        make = "rllib" if library == "ray.rllib" else "libraries"
+        pytest.importorskip(library, reason=f"`make {make}` installs {library}", exc_type=ImportError)
     code = BLOCKS[name].replace('"checkpoints/', f'"{ROOT}/checkpoints/')
     done = subprocess.run(
         [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", code],
@@ -98,7 +100,17 @@ def versions(path: Path) -> dict[str, str]:
 
 def test_the_table_of_versions_is_what_make_installs() -> None:
     oldest, newest = versions(ROOT / ".ci" / "lowest.txt"), versions(ROOT / "constraints.txt")
-    names = "numpy", "gymnasium", "pettingzoo", "stable-baselines3", "sb3-contrib", "open_spiel", "torchrl", "tianshou"
+    names = (
+        "numpy",
+        "gymnasium",
+        "pettingzoo",
+        "stable-baselines3",
+        "sb3-contrib",
+        "open_spiel",
+        "torchrl",
+        "tianshou",
+        "ray",
+    )
     rows = [f"| {name} | {oldest.get(name, '')} | {newest[name]} |" for name in names]
     table = "\n".join(["| library | oldest | newest |", "|---|---|---|", *rows])
     assert table in (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8"), table

@@ -31,7 +31,7 @@ ALLOWED = {
     "pictures": {"core", "registry"},
     "transcript": {"core", "files", "registry"},
     "arena": {"core", "files", "opponents", "pictures", "registry", "transcript"},
-    "adapters": {"core", "opponents", "pictures", "registry", "transcript"},
+    "adapters": {"core", "opponents", "pictures", "policies", "registry", "transcript"},
     "web": {"core", "opponents", "arena", "pictures", "registry", "transcript"},
     "pettingzoo_ids": {"when_imported"},
     "gymnasium_ids": {"when_imported"},
@@ -185,7 +185,12 @@ mandala_env.mandala_v0.env().reset()
 
 @pytest.mark.parametrize(
     ("module", "missing", "extra"),
-    [("sb3", "stable_baselines3", "train"), ("openspiel", "pyspiel", "openspiel")],
+    [
+        ("sb3", "stable_baselines3", "train"),
+        ("openspiel", "pyspiel", "openspiel"),
+        ("ray", "ray", "ray"),
+        ("rllib", "ray", "rllib"),
+    ],
 )
 def test_an_adapter_without_its_library_says_which_extra_brings_it(module: str, missing: str, extra: str) -> None:
     source = f"import sys; sys.modules[{missing!r}] = None; import mandala_env.adapters.{module}"

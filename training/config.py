@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from mandala_env.arena.workers import read_workers
 from mandala_env.files import read_file
 from mandala_env.policies.network import NetworkConfig
 from mandala_env.words import shown
@@ -120,7 +121,10 @@ class TrainConfig:
     options          its rule options
     seed             fixes everything that is random
     total_decisions  when to stop: decisions of all seats together
-    num_threads      threads that collect and update; each takes a fixed share, so results depend on their number
+    num_threads      threads that update; each takes a fixed share, so results depend on their number
+    workers          who collects: "local:4", threads of this process, or "ray:4", processes of a Ray cluster, with the
+                     same results; each plays a fixed share of the games, so results depend on their number; without a
+                     number there are num_threads
     save_every       iterations between two saves of the run's state
     start_from       a checkpoint of the same game and network size whose weights are the first; empty: new weights
     """
@@ -131,6 +135,7 @@ class TrainConfig:
     seed: int = 0
     total_decisions: int = 15_000_000
     num_threads: int = 2
+    workers: str = "local"
     save_every: int = 25
     start_from: str = ""
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -146,8 +151,15 @@ class TrainConfig:
             num_threads=(self.num_threads, 1, 1024),
             save_every=(self.save_every, 1, 10**9),
         )
-        if self.ppo.num_games < self.num_threads:
-            raise ValueError(f"ppo.num_games must be at least num_threads ({self.num_threads})")
+        if self.ppo.num_games < max(self.num_threads, self.num_workers):
+            raise ValueError(
+                f"ppo.num_games must be at least num_threads ({self.num_threads}) and the number of workers"
+            )
+
+    @property
+    def num_workers(self) -> int:
+        """How many collect."""
+        return read_workers(self.workers)[1] or self.num_threads
 
 
 LARGEST_PRESET = 2**14  # bytes

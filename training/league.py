@@ -1,7 +1,8 @@
 """The frozen players that the learner meets: past selves and scripted opponents."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -76,6 +77,18 @@ class League:
                 self.members[slot] = member
                 return
         self.members.append(member)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The members by slot as plain data, without their players."""
+        names = [field.name for field in fields(Member) if field.name != "opponent"]
+        return [{name: getattr(member, name) for name in names} for member in self.members]
+
+    def restore(self, entries: list[dict[str, Any]], snapshot: Callable[[int], Opponent]) -> None:
+        """Take the members of `entries`; `snapshot` makes the past self of a slot that has not been a member here."""
+        known = {member.name: member.opponent for member in self.members}
+        self.members = [
+            Member(opponent=known.get(entry["name"]) or snapshot(slot), **entry) for slot, entry in enumerate(entries)
+        ]
 
     def weights(self) -> np.ndarray:
         """How likely each member is to be met next; they sum to 1."""

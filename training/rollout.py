@@ -1,5 +1,6 @@
-"""Collecting decisions: a shard of the games is played by one thread, all its steps on end."""
+"""Collecting decisions: a shard of the games is played by one worker, all its steps on end."""
 
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from training.league import League
 from training.loss import advantages_of_seats
 
 NOBODY = -1  # the slot of a game that is played against oneself
+SEATING = "slots", "seats", "num_seats"
+SAVED = "states", "pickers", *SEATING  # the arrays of `Shard.saved`
 
 
 class Decisions:
@@ -46,6 +49,11 @@ class Decisions:
             for name, value in vars(self).items()
         }
 
+    def cut(self, shards: list["Shard"]) -> list[dict[str, np.ndarray]]:
+        """Views of each shard's games."""
+        cuts = accumulate((len(shard.batch) for shard in shards), initial=0)
+        return [self.columns(start, stop) for start, stop in pairwise(cuts)]
+
 
 class Shard:
     """Some of the games, the league's seats in them, and their random streams.
@@ -67,6 +75,23 @@ class Shard:
         self.is_league_game = np.arange(len(seeds)) < round(league.share * len(seeds))
         self.results: list[tuple[int, float]] = []
         self.lengths: list[int] = []
+
+    def saved(self) -> dict[str, Any]:
+        """All that its games will depend on: the arrays SAVED and the state of `rng`; they are the caller's."""
+        return {
+            "states": np.frombuffer(self.batch.states.tobytes(), np.uint8),
+            "pickers": self.pickers["generator"].copy(),
+            **{name: getattr(self, name).copy() for name in SEATING},
+            "rng": self.rng.bit_generator.state,
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Put a shard of as many games where another one was when it was `saved`."""
+        self.batch.set_states(np.frombuffer(saved["states"].tobytes(), self.game.dtype))
+        self.pickers["generator"] = saved["pickers"]
+        for name in SEATING:
+            getattr(self, name)[:] = saved[name]
+        self.rng.bit_generator.state = saved["rng"]
 
     @torch.no_grad()
     def collect(self, network: PolicyValueNetwork, matrices: Matrices, league: League, into: dict[str, Any]) -> None:
@@ -136,9 +161,9 @@ class Shard:
         return np.stack([network(torch.from_numpy(view), matrices)[1].numpy() for view in views], axis=1)
 
 
-def make_shards(game: Game, num_games: int, num_threads: int, seed: int, league: LeagueConfig) -> list[Shard]:
-    """Cut the games into one shard for each thread."""
-    seeds = np.array_split(spread_seeds(seed, num_games), num_threads)
+def make_shards(game: Game, num_games: int, num_workers: int, seed: int, league: LeagueConfig) -> list[Shard]:
+    """Cut the games into one shard for each worker."""
+    seeds = np.array_split(spread_seeds(seed, num_games), num_workers)
     return [Shard(game, part, league) for part in seeds]
 
 

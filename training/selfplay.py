@@ -27,6 +27,7 @@ from training.loss import STATS, ppo_gradient
 from training.policy import SymmetricPolicy
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
+from training.workers import make_workers
 
 COLLECTED = {"payoffs": "step game seat", "values": "step game", "log_probs": "step game", "last_values": "game seat"}
 CHUNK = 512  # decisions a forward and backward pass: their activations stay in the processor's cache
@@ -73,7 +74,7 @@ class SelfPlayPPO(MaskablePPO):
         rate = self.lr_schedule(1)
         self.policy.optimizer = torch.optim.Adam([self.parameters_in_one], lr=rate, eps=1e-5, fused=True)
         config = self.config
-        self.shards = make_shards(self.game, config.ppo.num_games, config.num_threads, config.seed, config.league)
+        self.shards = make_shards(self.game, config.ppo.num_games, config.num_workers, config.seed, config.league)
         self.league = League(self.game, config.league, config.seed)
         self.decisions = Decisions(
             self.game, config.ppo.num_steps, config.ppo.num_games, num_words(len(self.game.actions))
@@ -82,9 +83,10 @@ class SelfPlayPPO(MaskablePPO):
         self.iteration = 0
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
+        self.workers = make_workers(self.game, config)
 
     def _threads(self) -> ThreadPoolExecutor:
-        """Our threads, for one collection or update; none is left behind by a run that ends or fails."""
+        """Our threads, for one update; none is left behind by a run that ends or fails."""
         return ThreadPoolExecutor(self.config.num_threads, thread_name_prefix="self-play")
 
     def _start_from(self, folder: str) -> None:
@@ -121,16 +123,7 @@ class SelfPlayPPO(MaskablePPO):
         started = perf_counter()
         callback.on_rollout_start()
         self._grow_league()
-        with torch.no_grad():
-            matrices = self.network.matrices()
-        start, jobs = 0, []
-        with self._threads() as pool:
-            for shard in self.shards:
-                columns = self.decisions.columns(start, start + len(shard.batch))
-                jobs.append(pool.submit(shard.collect, self.network, matrices, self.league, columns))
-                start += len(shard.batch)
-        for job in jobs:
-            job.result()
+        self.workers.collect(self.network, self.league, self.shards, self.decisions.cut(self.shards))
         self._check_collected()
         for shard in self.shards:
             for slot, share in shard.results:

@@ -161,11 +161,13 @@ def run(model: SelfPlayPPO, folder: Path, quiet: bool) -> None:
         callbacks.append(ProgressBarCallback())
         print(f"training {config.game} for {config.total_decisions:,} decisions; tensorboard --logdir {folder}")
     missing = config.total_decisions - model.num_timesteps
-    if missing > 0:
-        try:
+    try:
+        if missing > 0:
             model.learn(missing, callback=CallbackList(callbacks), reset_num_timesteps=False)
-        except TrainingDiverged as error:
-            raise TrainingDiverged(f"{error}; {last_good_state(folder)}") from None
+    except TrainingDiverged as error:
+        raise TrainingDiverged(f"{error}; {last_good_state(folder)}") from None
+    finally:
+        model.workers.close()
     finish(folder, config, model.game, model, model.seconds(), quiet)
 
 
@@ -224,6 +226,7 @@ def make_logger(folder: Path, num_timesteps: int) -> Logger:
 
 def check_same_run(saved: dict, given: dict, folder: Path) -> None:
     """Refuse to go on with a run under another config: the result would be neither run's."""
+    saved = {"workers": TrainConfig().workers, **saved}  # older runs do not say
     for key in given:
         if key != "total_decisions" and saved.get(key) != given[key]:
             raise StateError(f"{folder} was made with {key} = {saved.get(key)!r}, not {given[key]!r}")

@@ -5,6 +5,7 @@ there, from random numbers of the game object. So clones of a state have differe
 into the deck; by `resample_from_infostate` it cannot look into a rival's hand.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,29 @@ class OpponentBot(pyspiel.Bot):
         """Its action for the player to decide."""
         observation, mask = state.observation_counts(state.current_player()), state.action_mask()
         return int(self.opponent.act(observation[None], mask[None])[0])
+
+
+def alpha_rank(scores: Sequence[Sequence[float | None]], num_players: int = 2, **options: Any) -> np.ndarray:
+    """How much of the time a population of players spends with each in the long run, (K,), by OpenSpiel's alpha-rank.
+
+    Omidshafiei et al. 2019. A player is strong if what beats it is beaten in turn, however large the cycles are.
+
+    scores       (K, K) nested, `Ladder.scores`: the row's share of the win against copies of the column; the diagonal
+                 may be None, where a player meets itself
+    num_players  of the game: a player that meets itself has 1 / num_players of the win
+    options      of `open_spiel.python.egt.alpharank.compute`, such as m, the population's size, and alpha
+    """
+    from open_spiel.python.egt import alpharank
+
+    table = np.array([[np.nan if score is None else score for score in row] for row in scores], float)
+    if table.ndim != 2 or len(table) != table.shape[1] or len(table) < 2:
+        raise ValueError(f"expected the scores of K players against K, K 2 or more, not shape {table.shape}")
+    np.fill_diagonal(table, 1 / num_players)
+    if not ((table >= 0) & (table <= 1)).all():
+        raise ValueError("expected a score from 0 to 1 of every player against every other")
+    with np.errstate(over="ignore"):  # of a player that never takes over: 1 / infinity
+        masses: np.ndarray = alpharank.compute([table], **options)[2]
+    return masses
 
 
 def _register(game_id: str) -> None:

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from itertools import combinations, permutations
-from multiprocessing import get_context
 
 import numpy as np
 
 from mandala_env.arena.match import Match, check_games, play_match, shorten
 from mandala_env.arena.ratings import Rating, rate
+from mandala_env.arena.workers import carry_out
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import load_opponent
 
@@ -86,17 +86,15 @@ def play_ladder(
     players: Sequence[str],
     games: int,
     seed: int = 1,
-    workers: int = 1,
-    start_worker: Callable[[], None] | None = None,
+    executor: Executor | None = None,
     report: Report | None = None,
 ) -> Ladder:
     """Play all pairs and rate everybody.
 
-    players       two or more, each SPEC or NAME=SPEC; one whose spec is "random" has rating 0, else the mean is 0
-    games         of each match, a multiple of the game's players; all matches are played on the same deals
-    workers       processes; they change nothing but the time it takes
-    start_worker  called in each new process
-    report        called after each match
+    players   two or more, each SPEC or NAME=SPEC; one whose spec is "random" has rating 0, else the mean is 0
+    games     of each match, a multiple of the game's players; all matches are played on the same deals
+    executor  carries out the matches, side by side; it changes nothing but the time it takes
+    report    called after each match
     """
     entrants = read_entrants(players)
     if len(entrants) < 2:
@@ -104,24 +102,13 @@ def play_ladder(
     check_games(games, game)
     loaded = [load_opponent(entrant.spec, game, seed) for entrant in entrants]  # what is wrong is said before any play
     pairs = list((combinations if game.num_players == 2 else permutations)(range(len(entrants)), 2))
+    players_of = loaded if executor is None else [entrant.spec for entrant in entrants]  # loaded where they play
+    rows = [(game, players_of[one], players_of[two], games, seed) for one, two in pairs]
     matches: list[Match] = []
-
-    def keep(match: Match) -> None:
-        """Note a match that was played; they come in the order of the pairs."""
-        one, two = pairs[len(matches)]
+    for (one, two), match in zip(pairs, carry_out(executor, play_match, rows), strict=True):
         matches.append(match.between(entrants[one].name, entrants[two].name))
         if report:
             report(matches[-1])
-
-    if workers == 1:
-        for one, two in pairs:
-            keep(play_match(game, loaded[one], loaded[two], games, seed))
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn"), start_worker) as pool:
-            specs = [(entrants[one].spec, entrants[two].spec) for one, two in pairs]
-            jobs = [pool.submit(play_match, game, one, two, games, seed) for one, two in specs]
-            for job in jobs:
-                keep(job.result())
     return conclude(game, entrants, np.array(pairs), matches)
 
 

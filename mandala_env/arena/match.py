@@ -1,12 +1,14 @@
 """Matches on paired deals: every deal is played once from each seat, and intervals are taken over deals."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mandala_env.arena.workers import carry_out
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import Game
 from mandala_env.core.rng import spread_seeds
@@ -69,6 +71,7 @@ def evaluate(
     seed: int = 1,
     transcripts: str | Path | None = None,
     num_transcripts: int = 10,
+    executor: Executor | None = None,
 ) -> list[Match]:
     """Play a player against each of some opponents; one Match for each.
 
@@ -76,17 +79,27 @@ def evaluate(
     games            how many games against each; every deal is played from every seat, so a multiple of the players
     seed             fixes the deals and everybody's random choices
     transcripts      a folder that gets the first num_transcripts games of each match, see `mandala_env.transcript`
+    executor         carries out the matches, side by side; it changes nothing but the time it takes
     """
     game = load_game(game) if isinstance(game, str) else game
     check_games(games, game)
     rivals: list[Any] = list(against) if isinstance(against, (list, tuple)) else [against]
+    num_kept = 0 if transcripts is None else min(num_transcripts, games)
+    rows = [(game, player, rival, games, seed, num_kept) for rival in rivals]
     matches = []
-    for number, one_rival in enumerate(rivals):
-        kept: list[list[int]] | None = None if transcripts is None else [[] for _ in range(min(num_transcripts, games))]
-        matches.append(play_match(game, player, one_rival, games, seed, kept))
+    for number, (match, kept) in enumerate(carry_out(executor, play_and_keep, rows)):
+        matches.append(match)
         if transcripts is not None and kept:
-            save_transcripts(Path(transcripts), number, game, matches[-1], kept)
+            save_transcripts(Path(transcripts), number, game, match, kept)
     return matches
+
+
+def play_and_keep(
+    game: Game, player: str | Opponent, rival: str | Opponent, games: int, seed: int, num_kept: int
+) -> tuple[Match, list[list[int]]]:
+    """Play one pairing, see `play_match`, and return the actions of its first games with it."""
+    kept: list[list[int]] = [[] for _ in range(num_kept)]
+    return play_match(game, player, rival, games, seed, kept), kept
 
 
 def check_games(games: int, game: Game) -> None:

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mandala_env import load_opponent
+from mandala_env import load_game, load_opponent
+from mandala_env.arena.ladder import play_ladder
 
 pyspiel = pytest.importorskip("pyspiel", reason="needs the extra openspiel")
 
-from mandala_env.adapters.openspiel import CardGameState, OpponentBot  # noqa: E402
+from mandala_env.adapters.openspiel import CardGameState, OpponentBot, alpha_rank  # noqa: E402
 
 FORMS = ["mandala_v0", "flowers_v0", "flowers_v0(num_players=3)", "flowers_v0(num_players=4)"]
 SHORT = ["mandala_v0(max_turns=12,rng_seed=1)", "flowers_v0(num_players=3,max_turns=9,rng_seed=1)"]
@@ -169,3 +170,29 @@ def test_openspiels_searches_play_whole_games_against_our_opponents(name: str, s
     bots = [bot, *others][: game.num_players()]
     returns = pyspiel.evaluate_bots(game.new_initial_state(), bots, 1)
     assert len(returns) == game.num_players() and sum(returns) == pytest.approx(0, abs=1e-12)
+
+
+CYCLE = [[None, 0.6, 0.4], [0.4, None, 0.6], [0.6, 0.4, None]]
+
+
+def test_alpha_rank_gives_all_to_who_beats_everybody_and_shares_a_cycle_alike() -> None:
+    np.testing.assert_allclose(alpha_rank(CYCLE), [1 / 3] * 3, atol=1e-6)
+    beaten = [[*row, 0.9] for row in CYCLE] + [[0.1, 0.1, 0.1, None]]
+    np.testing.assert_allclose(alpha_rank(beaten), [1 / 3] * 3 + [0], atol=1e-6)
+    best = [[*row, 0.3] for row in CYCLE] + [[0.7, 0.7, 0.7, None]]
+    np.testing.assert_allclose(alpha_rank(best), [0, 0, 0, 1], atol=1e-6)
+    # With three players a score of 0.4 is more than a share: who has it takes over, unlike with two.
+    np.testing.assert_allclose(alpha_rank([[None, 0.4], [0.3, None]], num_players=3), [1, 0], atol=1e-6)
+
+
+def test_alpha_rank_takes_a_ladder_in_the_order_of_its_players() -> None:
+    ladder = play_ladder(load_game("mandala_v0"), ["random", "heuristic", "again=random"], 40)
+    masses = alpha_rank(ladder.scores)
+    assert ladder.entrants[0].name == "heuristic" and masses[0] == pytest.approx(1)
+    assert alpha_rank(ladder.scores, alpha=0.01).min() > 0.1  # selection so weak that anybody may take over
+
+
+@pytest.mark.parametrize("scores", [[[None, 0.5]], [[None]], [[None, None], [0.5, None]], [[None, 1.5], [0.5, None]]])
+def test_alpha_rank_refuses_what_is_no_matrix_of_scores(scores: Any) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        alpha_rank(scores)

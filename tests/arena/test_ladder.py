@@ -1,6 +1,8 @@
 """The ladder plays all pairs on the same deals and says what came of it."""
 
 import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +85,8 @@ def test_the_number_of_processes_makes_no_difference() -> None:
     game, players = load_game("mandala_v0"), ["random", "heuristic", "again=random"]
     reports: list[Match] = []
     one = play_ladder(game, players, 20, seed=4)
-    two = play_ladder(game, players, 20, seed=4, workers=2, report=reports.append)
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        two = play_ladder(game, players, 20, seed=4, executor=executor, report=reports.append)
     assert one == two and one.matches == tuple(reports)
 
 

@@ -84,6 +84,7 @@ def test_another_number_of_threads_is_another_run(tmp_path: Path, monkeypatch: p
         ({"seed": 4}, "seed = 3, not 4"),
         ({"options": {"max_turns": 50}}, "options = {}, not {'max_turns': 50}"),
         ({"save_every": 1}, "save_every = 4, not 1"),
+        ({"workers": "local:1"}, "workers = 'local', not 'local:1'"),
         ({"ppo": replace(tiny().ppo, gamma=0.5)}, "'gamma': 1.0.* not .*'gamma': 0.5"),
         ({"league": replace(tiny().league, share=0.1)}, "'share': 0.5.* not .*'share': 0.1"),
     ],

@@ -136,6 +136,8 @@ def test_a_run_never_writes_into_the_folder_of_another(tmp_path: Path) -> None:
         (["--ppo.num_games", "many"], "ppo.num_games"),
         (["--ppo.num_games", "1"], "num_games must be at least num_threads"),
         (["--num_threads", "0"], "num_threads must be from 1"),
+        (["--workers", "dask:2"], "workers must be local, local:N, ray or ray:N, not 'dask:2'"),
+        (["--workers", "ray:99999"], "num_games must be at least num_threads"),
         (["--network.layers", "-1"], "network.layers must be a whole number"),
         (["--game", "chess"], "unknown game 'chess'; the games are mandala_v0"),
         (["--options", "{speed: 3}"], "mandala_v0 has no option speed"),
