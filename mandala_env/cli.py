@@ -332,6 +332,7 @@ def run_bench(given: argparse.Namespace) -> None:
     """Measure and print."""
     from mandala_env.arena.bench import bench
 
+    use_one_torch_thread(["champion"])
     for line in bench(game_of(given), given.seconds):
         print(line, flush=True)
 

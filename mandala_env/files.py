@@ -36,3 +36,15 @@ def read_file(path: Path, largest: int) -> bytes:
         if size > largest:
             raise ValueError(f"{path}: larger than {largest} bytes")
         return file.read(size)
+
+
+def hidden(folder: Path, state: str) -> Path:
+    """The name of a folder while it is being written, or while another one takes its place."""
+    return folder.parent / f".{folder.name}.{state}"
+
+
+def find_folder(folder: str | Path) -> Path:
+    """Where a checkpoint is: its folder, or its hidden name if a kill came between the renames of a save."""
+    folder = Path(folder)
+    old = hidden(folder, "old")
+    return old if old.is_dir() and not folder.exists() else folder

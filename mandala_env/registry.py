@@ -35,17 +35,17 @@ def list_opponents() -> list[str]:
 
 
 def register_opponent(name: str, location: str) -> None:
-    """Let an opponent's spec begin with a name of your own, wherever a spec is taken.
+    """Let an opponent's spec begin with a name of your own, wherever a spec is taken in this process.
 
     name      one word, not yet taken
     location  "module:NAME" of a class like `mandala_env.opponents.base.Opponent`, imported when it is first asked for
     Raises ValueError when the name is taken or either is not of this form.
     """
-    if not re.fullmatch(r"[a-z]\w*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ValueError(f"an opponent's name is one word in small letters, not {name!r}")
     if OPPONENTS.get(name, location) != location:
         raise ValueError(f"the opponent {name!r} exists already: {OPPONENTS[name]}")
-    if not re.fullmatch(r"[\w.]+:\w+", location):
+    if not isinstance(location, str) or not re.fullmatch(r"[\w.]+:\w+", location):
         raise ValueError(f"expected where the class of opponent {name!r} is, as 'module:NAME', not {location!r}")
     OPPONENTS[name] = location
 

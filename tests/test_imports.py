@@ -27,7 +27,7 @@ ALLOWED = {
     "core": {"registry", "words"},
     "games": {"core", "words"},
     "policies": {"core", "files", "registry", "words"},
-    "opponents": {"core", "policies", "registry", "words"},
+    "opponents": {"core", "files", "policies", "registry", "words"},
     "pictures": {"core", "registry"},
     "transcript": {"core", "files", "registry"},
     "arena": {"core", "files", "opponents", "pictures", "registry", "transcript"},

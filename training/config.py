@@ -151,6 +151,8 @@ class TrainConfig:
             num_threads=(self.num_threads, 1, 1024),
             save_every=(self.save_every, 1, 10**9),
         )
+        if not isinstance(self.name, str) or Path(self.name).name != self.name:
+            raise ValueError(f"config.name must be the name of a folder, not {shown(self.name)}")
         if self.ppo.num_games < max(self.num_threads, self.num_workers):
             raise ValueError(
                 f"ppo.num_games must be at least num_threads ({self.num_threads}) and the number of workers"
@@ -159,7 +161,12 @@ class TrainConfig:
     @property
     def num_workers(self) -> int:
         """How many collect."""
-        return read_workers(self.workers)[1] or self.num_threads
+        return num_workers(self.workers, self.num_threads)
+
+
+def num_workers(workers: str, num_threads: int) -> int:
+    """How many collect, by the fields of a config."""
+    return read_workers(workers)[1] or num_threads
 
 
 LARGEST_PRESET = 2**14  # bytes

@@ -34,6 +34,9 @@ class Member:
     is_retired: bool = False
 
 
+ENTRY = tuple(field.name for field in fields(Member) if field.name != "opponent")
+
+
 class League:
     """Members by slot; a member keeps its slot while games against it are running.
 
@@ -80,8 +83,7 @@ class League:
 
     def entries(self) -> list[dict[str, Any]]:
         """The members by slot as plain data, without their players."""
-        names = [field.name for field in fields(Member) if field.name != "opponent"]
-        return [{name: getattr(member, name) for name in names} for member in self.members]
+        return [{name: getattr(member, name) for name in ENTRY} for member in self.members]
 
     def restore(self, entries: list[dict[str, Any]], snapshot: Callable[[int], Opponent]) -> None:
         """Take the members of `entries`; `snapshot` makes the past self of a slot that has not been a member here."""

@@ -72,7 +72,7 @@ LEAST = 1e6  # the library gives illegal actions the logit -1e8, so no legal one
 
 
 def among_legal(logits: Tensor, masks: Tensor) -> Tensor:
-    """Logits (n, A) from -LEAST to 0 with the same softmax over the legal actions, and none for the others.
+    """Logits (n, A) from -LEAST to 0 with the same softmax over the legal actions; the library masks the others.
 
     Where they say nothing (NaN counts as minus infinity, none is finite) the legal actions are equally likely.
     """

@@ -19,7 +19,6 @@ from training.loss import advantages_of_seats
 
 NOBODY = -1  # the slot of a game that is played against oneself
 SEATING = "slots", "seats", "num_seats"
-SAVED = "states", "pickers", *SEATING  # the arrays of `Shard.saved`
 
 
 class Decisions:
@@ -77,7 +76,7 @@ class Shard:
         self.lengths: list[int] = []
 
     def saved(self) -> dict[str, Any]:
-        """All that its games will depend on: the arrays SAVED and the state of `rng`; they are the caller's."""
+        """All that its games will depend on: arrays of its own, and the state of `rng`."""
         return {
             "states": np.frombuffer(self.batch.states.tobytes(), np.uint8),
             "pickers": self.pickers["generator"].copy(),

@@ -6,7 +6,6 @@ go to compiled code, which would follow an impossible one out of its arrays.
 """
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from mandala_env.core.position import Reader, require
 from mandala_env.files import read_file, write_file
 from mandala_env.opponents.base import Opponent, number
 from mandala_env.opponents.checkpoint import NetworkOpponent
-from training.league import Member, restore_snapshot
+from training.league import ENTRY, Member, restore_snapshot
 from training.rollout import NOBODY
 from training.selfplay import SelfPlayPPO
 
@@ -29,7 +28,6 @@ LARGEST_STATE = 2**30  # bytes
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
 COUNTERS = ("iteration", "num_timesteps", "num_updates")
 HEADER = ("format", "config", *COUNTERS, "seconds", "shuffler", "shards", "league", "payoffs")
-MEMBER = tuple(field.name for field in fields(Member) if field.name != "opponent")
 
 
 class StateError(ValueError):
@@ -44,11 +42,11 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
     for index, moments in model.policy.optimizer.state_dict()["state"].items():
         for name, value in moments.items():
             arrays[f"optimizer/{index}/{name}"] = value.numpy().reshape(-1)
+    generators = []
     for index, shard in enumerate(model.shards):
-        arrays[f"shard/{index}/states"] = np.frombuffer(shard.batch.states.tobytes(), np.uint8)
-        arrays[f"shard/{index}/pickers"] = shard.pickers["generator"].copy()
-        for name in ("slots", "seats", "num_seats"):
-            arrays[f"shard/{index}/{name}"] = getattr(shard, name)
+        saved = shard.saved()
+        generators.append(saved.pop("rng"))
+        arrays |= {f"shard/{index}/{name}": array for name, array in saved.items()}
     for slot, member in enumerate(model.league.members):
         if member.is_snapshot:
             assert isinstance(member.opponent, NetworkOpponent)
@@ -62,8 +60,8 @@ def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:
         "seconds": model.seconds(),
         "num_updates": model._n_updates,
         "shuffler": model.shuffler.bit_generator.state,
-        "shards": [shard.rng.bit_generator.state for shard in model.shards],
-        "league": [{name: getattr(member, name) for name in MEMBER} for member in model.league.members],
+        "shards": generators,
+        "league": model.league.entries(),
         "payoffs": model.league.payoffs,
     }
     write_file(path, save({name: np.ascontiguousarray(a) for name, a in arrays.items()}, {"state": json.dumps(header)}))
@@ -129,7 +127,7 @@ def _restore(model: SelfPlayPPO, header: Reader, arrays: dict[str, np.ndarray]) 
 def _member(model: SelfPlayPPO, slot: int, entry: Any, arrays: dict[str, np.ndarray]) -> Member:
     """One member of the league."""
     name = f"league[{slot}]"
-    read = Reader(entry, MEMBER, name)
+    read = Reader(entry, ENTRY, name)
     require(isinstance(read.value("name"), str), f"{name}.name: expected a text")
     for key in ("is_snapshot", "is_retired"):
         require(isinstance(read.value(key), bool), f"{name}.{key}: expected true or false")

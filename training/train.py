@@ -33,7 +33,7 @@ from mandala_env.opponents.base import load_opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.registry import load_game
-from training.config import EvaluationConfig, TrainConfig, read_preset
+from training.config import EvaluationConfig, TrainConfig, num_workers, read_preset
 from training.selfplay import SelfPlayPPO, TrainingDiverged
 from training.state import StateError, read_state, restore_state, save_state
 
@@ -122,7 +122,9 @@ def read_arguments(arguments: list[str]) -> tuple[TrainConfig, Any]:
     namespace = reader.parse_args(arguments, namespace=defaults)
     instantiated = reader.instantiate(namespace)
     fields = {name: getattr(instantiated, name) for name in TrainConfig.__dataclass_fields__}
-    return TrainConfig(**{**fields, "options": fields["options"] or options}), instantiated
+    if not any(argument.partition("=")[0] == "--options" for argument in arguments):  # that would replace all of them
+        fields["options"] = {**options, **fields["options"]}
+    return TrainConfig(**fields), instantiated
 
 
 def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bool = False) -> Path:
@@ -226,7 +228,11 @@ def make_logger(folder: Path, num_timesteps: int) -> Logger:
 
 def check_same_run(saved: dict, given: dict, folder: Path) -> None:
     """Refuse to go on with a run under another config: the result would be neither run's."""
-    saved = {"workers": TrainConfig().workers, **saved}  # older runs do not say
+    # The kind of the workers changes no result; older runs do not say which they had.
+    saved, given = (
+        {**one, "workers": num_workers(one.get("workers", "local"), one.get("num_threads", 1))}
+        for one in (saved, given)
+    )
     for key in given:
         if key != "total_decisions" and saved.get(key) != given[key]:
             raise StateError(f"{folder} was made with {key} = {saved.get(key)!r}, not {given[key]!r}")

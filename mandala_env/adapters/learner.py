@@ -109,11 +109,11 @@ class LearnerGames:
             self._states["generator"] = spread_seeds(seed, self.num_games)  # type: ignore[arg-type]
         self._run(np.arange(self.num_games), np.full(self.num_games, DEAL), deal_on=True)
 
-    def set_up(self, position: dict, seed: int | None = None) -> None:
+    def set_up(self, position: dict, seed: int | None = None) -> Ended:
         """Go on from a position in every game, and play on until the learners are to decide.
 
         seed  None: the random numbers go on in new directions; a number: game i depends on (seed, i)
-        Raises ValueError if there is no such position, or if a game ends before its learner decides.
+        Returns the games that ended before; raises ValueError, and changes nothing, if the position is over or none.
         """
         state = self.game.from_position(position)
         if self.game.is_over(state):
@@ -123,9 +123,7 @@ class LearnerGames:
         self._states["generator"] = spread_seeds(first, self.num_games)
         if isinstance(self.seat, str):
             self.seats[:] = _draw_seats(self._states["generator"], self.game.num_players)
-        ended = self._run(np.arange(self.num_games), np.full(self.num_games, SHOW), deal_on=False)
-        if len(ended.rows):
-            raise ValueError(f"from this position the game ends before seat {ended.seats[0]} is to decide")
+        return self._run(np.arange(self.num_games), np.full(self.num_games, SHOW), deal_on=False)
 
     def step(self, actions: np.ndarray, *, deal_on: bool) -> Ended:
         """Carry out the learners' actions and the opponents' answers.

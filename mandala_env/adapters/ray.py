@@ -36,10 +36,8 @@ def result_of(reference: Any) -> Any:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
-    except (ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError) as error:
-        raise ChildProcessError(
-            f"the same work was given up after {RETRIES + 1} workers had died of it: {error}"
-        ) from None
+    except ray.exceptions.RayError as error:  # its worker died, ran out of memory, or its machine is gone
+        raise ChildProcessError(f"work was given up after {RETRIES + 1} tries: {error}") from None
 
 
 class RayExecutor(ThreadPoolExecutor):

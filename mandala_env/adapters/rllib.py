@@ -103,9 +103,10 @@ def weights_of(algorithm: Any) -> dict[str, Any]:
     return weights
 
 
-def freeze(algorithm: Any, share: float = 0.2) -> str:
-    """Make the module that learns, as it is now, a past self that plays in `share` of the episodes; returns its name.
+def freeze(algorithm: Any, share: float | None = None) -> str:
+    """Make the module that learns, as it is now, a past self; returns its name.
 
+    share  the part of the episodes in which past selves play from now on; None: as before
     Episodes under way end as they began. `add_module` makes a new module with new weights in each environment runner,
     which RLlib brings up to date only after the next iteration has been played; so the weights are put there here.
     """
@@ -116,7 +117,7 @@ def freeze(algorithm: Any, share: float = 0.2) -> str:
     algorithm.add_module(
         name,
         RLModuleSpec.from_module(algorithm.get_module(LEARNER)),
-        new_agent_to_module_mapping_fn=Seats((*seats.past_selves, name), share),
+        new_agent_to_module_mapping_fn=Seats((*seats.past_selves, name), seats.share if share is None else share),
     )
     algorithm.set_state({"learner_group": {"learner": {"rl_module": {name: weights}}}})
 

@@ -70,11 +70,12 @@ class SingleAgentEnv(gymnasium.Env):
         if unknown := [str(key) for key in options or () if key != "position"]:
             raise ValueError(f"unknown reset option {', '.join(unknown)}; the only one is position")
         super().reset(seed=seed)
-        if options:
-            self._in_play = False
-            self._games.set_up(options["position"], seed)
-        else:
+        position = (options or {}).get("position")
+        if position is None:
             self._games.deal(seed)
+        elif len(self._games.set_up(position, seed).rows):
+            self._in_play = False
+            raise ValueError(f"from this position the game ends before seat {self._games.seats[0]} is to decide")
         self._is_dealt = self._in_play = True
         self._show()
         return self._observation(), self._info()

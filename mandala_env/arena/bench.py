@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from statistics import median
 from time import perf_counter
@@ -25,26 +26,34 @@ batch.step(batch.action_masks.argmax(axis=1))
 def bench(game: Game, seconds: int) -> Iterator[str]:
     """Measure, and yield one line for each figure."""
     warm_up(game)
-    for num_games in (1, 1024, 65536):
-        rate = rate_of(random_play(game, num_games), seconds)
-        yield f"random play, {num_games:>6,} games, 1 thread   {rate * num_games / 1e6:8.3f} million decisions/s"
+    for num_games, num_threads in ((1, 1), (1024, 1), (65536, 1), (10**6, 1), (65536, 2)):
+        rate = rate_of(random_play(game, num_games, num_threads), seconds) * num_games
+        what = f"random play, {num_games:,} games, {num_threads} thread{'s' * (num_threads > 1)}"
+        yield f"{what:<46}{rate / 1e6:8.3f} million decisions/s"
+    with busy_process():
+        rate = rate_of(random_play(game, 1024, 2), seconds) * 1024
+    yield f"{'  1,024 games, 2 threads, a busy neighbour':<46}{rate / 1e6:8.3f} million decisions/s"
     batch = Batch(game, 1024, 0)
     for _ in range(64):
         batch.step_random()
-    heuristic = load_opponent("heuristic", game)
-    rate = rate_of(lambda: heuristic.act(batch.observations, batch.action_masks), seconds)
-    yield f"heuristic opponent                     {rate * 1024 / 1e6:8.3f} million decisions/s"
+    for name in ("heuristic", "champion"):
+        try:
+            player = load_opponent(name, game)
+        except ValueError:  # without torch there are no trained players
+            continue
+        rate = rate_of(partial(player.act, batch.observations, batch.action_masks), seconds)
+        yield f"{name + ' opponent, 1 thread':<46}{rate * 1024 / 1e6:8.3f} million decisions/s"
     yield from search_rates(game, batch, seconds)
     for kind in ("raw_env", "env"):
         play, count = aec_play(game, kind)
         rate = rate_of(play, seconds) * count
-        yield f"PettingZoo {kind + '(), agent_iter':<26}  {rate:8,.0f} steps/s"
+        yield f"{f'PettingZoo {kind}(), agent_iter':<46}{rate:8,.0f} steps/s"
     took, output = process_seconds(IMPORT)
     first_step = FIRST_STEP.format(game=game.id, options=dict(game.options))
     is_loaded = "yes" if output == "1" else "no"
-    yield f"import mandala_env                     {took:8.3f} s (torch or stable-baselines3 loaded: {is_loaded})"
-    yield f"whole process to the first step, warm  {process_seconds(first_step)[0]:8.3f} s"
-    yield f"  of which an empty Python             {process_seconds('pass')[0]:8.3f} s"
+    yield f"{'import mandala_env':<46}{took:8.3f} s (torch or stable-baselines3 loaded: {is_loaded})"
+    yield f"{'whole process to the first step, warm':<46}{process_seconds(first_step)[0]:8.3f} s"
+    yield f"{'  of which an empty Python':<46}{process_seconds('pass')[0]:8.3f} s"
 
 
 def warm_up(game: Game) -> None:
@@ -71,17 +80,28 @@ def search_rates(game: Game, batch: Batch, seconds: int) -> Iterator[str]:
     for simulations in (50, 200, 1000):
         search = SearchOpponent(game, 0, simulations=simulations)
         rate = rate_of(partial(search.play_out, observations, masks, pickers, actions), seconds)
-        yield f"search, {simulations:>4} simulations               {rate * 64:8,.0f} decisions/s"
+        yield f"{f'search, {simulations} simulations':<46}{rate * 64:8,.0f} decisions/s"
     rate *= search.play_out(observations, masks, pickers, actions)
-    yield f"  actions in its imagined games        {rate / 1e6:8.3f} million/s"
+    yield f"{'  actions in its imagined games':<46}{rate / 1e6:8.3f} million/s"
 
 
-def random_play(game: Game, num_games: int) -> Callable[[], object]:
+def random_play(game: Game, num_games: int, num_threads: int = 1) -> Callable[[], object]:
     """A step of random play in many games, observations and masks written."""
-    batch = Batch(game, num_games, 0, copy=False)
-    for _ in range(64):  # games of every age
+    batch = Batch(game, num_games, 0, num_threads=num_threads, copy=False)
+    for _ in range(64 if num_games <= 65536 else 8):  # games of every age
         batch.step_random()
     return batch.step_random
+
+
+@contextmanager
+def busy_process() -> Iterator[None]:
+    """A process that never rests, while the block runs."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def aec_play(game: Game, kind: str, steps: int = 500) -> tuple[Callable[[], None], int]:

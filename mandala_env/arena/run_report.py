@@ -14,7 +14,7 @@ from mandala_env.arena.figures import Line, heat_map, history_map, line_chart, s
 from mandala_env.arena.ladder import play_ladder
 from mandala_env.arena.mix import action_mix
 from mandala_env.arena.report import game_words, html_table, ladder_parts, page, paragraph
-from mandala_env.files import write_file
+from mandala_env.files import find_folder, write_file
 from mandala_env.opponents.base import load_opponent
 from mandala_env.registry import load_game
 
@@ -41,8 +41,9 @@ def write_run_page(run: Path, to: Path | None = None, games: int = GAMES) -> Pat
     rows = read_progress(run)
     parts = [*curves(rows), *league(rows), *payoffs(run)]
     game = ""
-    if (run / "checkpoint" / "config.json").is_file():
-        config = json.loads((run / "checkpoint" / "config.json").read_text(encoding="utf-8"))
+    config_file = find_folder(run / "checkpoint") / "config.json"
+    if config_file.is_file():
+        config = json.loads(config_file.read_text(encoding="utf-8"))
         game = f" ({game_words(config['game'], config['options'])})"
         parts += [*scores(run), *(play(run, config, games) if games else [])]
     else:

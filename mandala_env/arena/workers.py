@@ -9,7 +9,7 @@ from typing import Any
 
 def read_workers(text: str) -> tuple[str, int | None]:
     """What `--workers` says, "local:2", "ray:8", "ray" or "2" (local), as (kind, number or None); or ValueError."""
-    match = re.fullmatch(r"(local|ray)|(?:(local|ray):)?([1-9][0-9]{0,4})", text)
+    match = re.fullmatch(r"(local|ray)|(?:(local|ray):)?([1-9][0-9]{0,4})", text if isinstance(text, str) else "")
     if match is None:
         raise ValueError(f"workers must be local, local:N, ray or ray:N, not {text!r}")
     return match[1] or match[2] or "local", int(match[3]) if match[3] else None
@@ -20,5 +20,10 @@ def carry_out(executor: Executor | None, function: Callable[..., Any], rows: Ite
     if executor is None:
         yield from starmap(function, rows)
         return
-    for job in [executor.submit(function, *row) for row in rows]:
-        yield job.result()
+    jobs = [executor.submit(function, *row) for row in rows]
+    try:
+        for job in jobs:
+            yield job.result()
+    finally:  # after an error nobody waits for the others
+        for job in jobs:
+            job.cancel()

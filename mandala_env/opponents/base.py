@@ -8,7 +8,6 @@ meets itself on swapped seats scores exactly one half.
 import inspect
 import re
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mandala_env.core.batch import PICKER
 from mandala_env.core.game import Game
 from mandala_env.core.jit import IS_COMPILED, kernel
 from mandala_env.core.rng import GOLDEN, S32, spread_seeds
+from mandala_env.files import find_folder
 from mandala_env.registry import OPPONENTS, load_game, resolve
 from mandala_env.words import shown
 
@@ -98,15 +98,18 @@ def load_opponent(spec: str, game: str | Game = "mandala_v0", seed: int | None =
     game = load_game(game) if isinstance(game, str) else game
     name, _, rest = spec.partition(":")
     path, _ = split_options(spec)
-    if name not in OPPONENTS and path and Path(path[0]).is_dir():
+    if name not in OPPONENTS and path and find_folder(path[0]).is_dir():
         name, rest = "checkpoint", spec
     if name not in OPPONENTS:
         raise ValueError(f"unknown opponent {spec!r}; expected {', '.join(OPPONENTS)}:PATH or a checkpoint's folder")
     arguments, options = split_options(rest)
     try:
         make = resolve(OPPONENTS[name])
-    except ModuleNotFoundError as error:
-        raise ValueError(f"opponent {spec!r} needs {error.name}: pip install 'mandala-env[train]'") from None
+    except (ModuleNotFoundError, AttributeError) as error:
+        why = f"is not at {OPPONENTS[name]}: {error}"
+        if OPPONENTS[name].startswith("mandala_env."):  # one of ours: what it imports is not installed
+            why = f"needs {error.name}: pip install 'mandala-env[train]'"
+        raise ValueError(f"opponent {spec!r} {why}") from None
     try:
         inspect.signature(make).bind(game, seed, *arguments, **options)
     except TypeError as error:

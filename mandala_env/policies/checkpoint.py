@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from mandala_env.core.game import Game
-from mandala_env.files import read_file, write_file
+from mandala_env.files import find_folder, hidden, read_file, write_file
 from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, network_with
 from mandala_env.words import shown
 
@@ -61,11 +61,6 @@ def save_checkpoint(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def hidden(folder: Path, state: str) -> Path:
-    """The name of a folder while it is being written, or while another one takes its place."""
-    return folder.parent / f".{folder.name}.{state}"
-
-
 def replace_folder(new: Path, folder: Path, old: Path) -> None:
     """Give a complete folder its final name; what had the name before is deleted afterwards, or put back on failure.
 
@@ -81,13 +76,6 @@ def replace_folder(new: Path, folder: Path, old: Path) -> None:
             os.rename(old, folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def find_folder(folder: str | Path) -> Path:
-    """Where a checkpoint is: its folder, or its hidden name if a kill came between the renames of a save."""
-    folder = Path(folder)
-    old = hidden(folder, "old")
-    return old if old.is_dir() and not folder.exists() else folder
 
 
 def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:

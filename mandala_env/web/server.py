@@ -243,11 +243,11 @@ class Handlers:
 
     async def replay(self, request: Request) -> Response:
         """All moments of {"transcript", "viewer"}; one replay at a time, for a long one is seconds of work."""
+        width, body = width_of(request), await read_json(request)
         if self.num_replays >= MOST_REPLAYS:
             raise Refused(503, "others wait for their replays; come back later")
         self.num_replays += 1
         try:
-            width, body = width_of(request), await read_json(request)
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self.replayer, show_transcript, self.lobby, body, width)
         finally:

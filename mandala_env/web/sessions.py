@@ -36,7 +36,7 @@ class Session:
     seats     what sits on each seat: "you", or an opponent's name among `players`
     players   opponents by name; they are shared by all sessions, for they remember nothing
     adviser   who is asked what it would do
-    thinking  held while an opponent thinks: one at a time in the whole server
+    thinking  held while an opponent of a session thinks: one at a time in the whole server
     """
 
     def __init__(

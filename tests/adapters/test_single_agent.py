@@ -280,8 +280,11 @@ def test_a_seed_is_a_whole_number_and_what_cannot_be_a_start_is_refused() -> Non
     game = env.unwrapped.game
     limit = game.options["max_turns"]
     ended = game.position(game.deal(1)) | {"phase": "over", "turn": limit}
+    env.reset(seed=1)
     with pytest.raises(ValueError, match="the position is over"):
         env.reset(options={"position": ended})
+    env.step(int(np.flatnonzero(env.get_wrapper_attr("action_masks")())[0]))  # the game goes on
+    env.reset(options={"position": None})
     with pytest.raises(ValueError, match="unknown reset option deck"):
         env.reset(options={"deck": {}})
     with pytest.raises(gymnasium.error.Error):

@@ -76,10 +76,15 @@ def test_a_registered_opponent_is_loaded_by_its_name_and_no_name_is_taken_twice(
     for name, location, words in (
         ("random", f"{__name__}:LastLegal", "'random' exists already"),
         ("my player", f"{__name__}:LastLegal", "one word in small letters"),
+        ("aB", f"{__name__}:LastLegal", "one word in small letters"),
         ("mine", "LastLegal", "as 'module:NAME'"),
     ):
         with pytest.raises(ValueError, match=words):
             register_opponent(name, location)
+    for name, location in (("lost", "no_such_module:Player"), ("gone", f"{__name__}:NoSuchPlayer")):
+        register_opponent(name, location)
+        with pytest.raises(ValueError, match=f"'{name}' is not at {location}"):
+            load_opponent(name, game)
 
 
 def test_every_opponent_is_tested() -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from mandala_env import load_game
+from mandala_env import load_game, load_opponent
 from mandala_env.policies import checkpoint
 from mandala_env.policies.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from tests.sampling import SMALL, decisions, make_network, random_states
@@ -278,6 +278,7 @@ def test_a_kill_between_the_renames_of_a_save_loses_nothing(folder: Path, game: 
     (folder.parent / ".player.unfinished").mkdir()
     after = load_checkpoint(folder, game).state_dict()
     assert all(torch.equal(before[name], value) for name, value in after.items())
+    assert load_opponent(str(folder), game).game is game, "by its path alone, too"
     new = save(folder, game, seed=9)
     loaded = load_checkpoint(folder, game).state_dict()
     assert all(torch.equal(loaded[name], value) for name, value in new.state_dict().items())

@@ -84,7 +84,7 @@ def test_another_number_of_threads_is_another_run(tmp_path: Path, monkeypatch: p
         ({"seed": 4}, "seed = 3, not 4"),
         ({"options": {"max_turns": 50}}, "options = {}, not {'max_turns': 50}"),
         ({"save_every": 1}, "save_every = 4, not 1"),
-        ({"workers": "local:1"}, "workers = 'local', not 'local:1'"),
+        ({"workers": "local:2"}, "workers = 1, not 2"),
         ({"ppo": replace(tiny().ppo, gamma=0.5)}, "'gamma': 1.0.* not .*'gamma': 0.5"),
         ({"league": replace(tiny().league, share=0.1)}, "'share': 0.5.* not .*'share': 0.1"),
     ],
@@ -99,6 +99,11 @@ def test_going_on_with_another_config_is_refused_with_both_sides(
     with pytest.raises(StateError, match=said):
         train(tiny(2, **changes), tmp_path, resume=folder, quiet=True)
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_a_run_goes_on_with_as_many_workers_by_another_name(tmp_path: Path) -> None:
+    folder = train(tiny(1), tmp_path, quiet=True)
+    assert train(tiny(2, workers="local:1"), tmp_path, resume=folder, quiet=True) == folder
 
 
 def test_a_finished_run_can_be_made_longer(tmp_path: Path) -> None:

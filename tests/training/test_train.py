@@ -138,6 +138,7 @@ def test_a_run_never_writes_into_the_folder_of_another(tmp_path: Path) -> None:
         (["--num_threads", "0"], "num_threads must be from 1"),
         (["--workers", "dask:2"], "workers must be local, local:N, ray or ray:N, not 'dask:2'"),
         (["--workers", "ray:99999"], "num_games must be at least num_threads"),
+        (["--name", "a/b"], "config.name must be the name of a folder, not 'a/b'"),
         (["--network.layers", "-1"], "network.layers must be a whole number"),
         (["--game", "chess"], "unknown game 'chess'; the games are mandala_v0"),
         (["--options", "{speed: 3}"], "mandala_v0 has no option speed"),
@@ -190,6 +191,9 @@ def test_an_option_beats_the_preset_and_the_preset_the_default(tmp_path: Path) -
     assert (config.seed, config.ppo.num_games, config.ppo.num_steps) == (4, 50, 7)
     assert config.ppo.gamma == PPOConfig().gamma and config.evaluation == EvaluationConfig()
     assert others.runs == "elsewhere" and others.resume is None
+    path.write_text("game: flowers_v0\noptions: {num_players: 4, max_turns: 300}\n")
+    assert read_arguments([str(path), "--options.max_turns", "100"])[0].options == {"num_players": 4, "max_turns": 100}
+    assert read_arguments([str(path), "--options", "{num_players: 3}"])[0].options == {"num_players": 3}
 
 
 # --- divergence --------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ _SEAT: list[tuple[Any, ...]] = [
     ("flower_low", _FLOWER, X3, "lower half of each of {whose} flowers, 10 for x3, 0 without one", True),
     ("flower_high", _FLOWER, X3, "higher half of each of {whose} flowers", True),
     ("marker", ("mandala",), 1, "1 if the claim marker lies on {whose} side"),
-    ("move", (), 1, "1 if the next decision is {whose} to make (after the end: if the last one was)"),
+    ("move", (), 1, "1 if {whose} decision is next (after the end: if it was the last)"),
     ("completed", (), 1, "1 if {whose} play completed the mandala that is being destroyed"),
     ("skipped", (), 1, "1 if {whose} turn was skipped just before this turn"),
 ]
