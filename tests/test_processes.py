@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -61,7 +62,8 @@ def test_matches_leave_no_thread_behind() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_left")
 def test_a_ladder_with_workers_leaves_no_process_behind() -> None:
-    play_ladder(load_game("mandala_v0"), ["random", "heuristic", "search:simulations=5"], 20, workers=2)
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        play_ladder(load_game("mandala_v0"), ["random", "heuristic", "search:simulations=5"], 20, executor=executor)
 
 
 @pytest.mark.usefixtures("nothing_left")
