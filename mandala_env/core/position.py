@@ -4,6 +4,7 @@ A pile is {colour: count} without zeros. Whatever a dict has too much, too littl
 """
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,14 @@ class PositionError(ValueError):
     """A position that cannot be; the message names the part and says what was expected."""
 
 
+def plain(state: Any) -> SimpleNamespace:
+    """A state's fields as whole numbers and nested lists: numbers are read from these faster than from a record."""
+    return SimpleNamespace(**{name: state[name].tolist() for name in state.dtype.names})
+
+
 def pile_dict(colours: Sequence[str], pile: Any) -> dict[str, int]:
     """A pile of counts per colour as {colour: count} without zeros."""
-    return {colour: int(count) for colour, count in zip(colours, pile, strict=True) if count}
+    return {colour: count for colour, count in zip(colours, pile, strict=True) if count}
 
 
 class Reader:

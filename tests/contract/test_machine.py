@@ -66,7 +66,8 @@ class GameMachine(RuleBasedStateMachine):
 
     @invariant()
     def engine_and_model_agree(self) -> None:
-        assert self.tests.agreed(self.game, self.state) == self.position
+        assert self.game.position(self.state) == self.position
+        self.tests.agreed_actions(self.game, self.state, self.position)
 
 
 @pytest.mark.parametrize("examples", [10, pytest.param(3000, marks=pytest.mark.slow)])

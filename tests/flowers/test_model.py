@@ -151,9 +151,8 @@ def count_branches(met: Counter[str], before: Position, action: str, after: Posi
         assert after["turn"] == max_turns
 
 
-def agreed(game: Any, state: Any) -> Position:
-    """The position of a state, of which engine and model say the same."""
-    position = game.position(state)
+def agreed_actions(game: Any, state: Any, position: Position) -> list[str]:
+    """The legal actions of a state, of which engine and model say the same, as they do of its end and score."""
     assert is_complete_set(np.array([state]))
     assert list(game.scores(state)) == model.score(position)
     legal = model.legal(position)
@@ -162,7 +161,7 @@ def agreed(game: Any, state: Any) -> Position:
     if not legal:
         assert list(game.payoffs(state)) == pytest.approx(model.payoff(position))
         assert bool(state.adjudicated) == (not position["final"])
-    return position
+    return legal
 
 
 def follow(game: Any, state: Any, before: Position, action: str) -> Position:
@@ -180,12 +179,12 @@ def compare_one_game(game: Any, start: Position, met: Counter[str], seed: int) -
     """Play one random game with the engine from a position and hold each step against the model."""
     state = game.from_position(start, seed=seed)
     player = Player(random.Random(seed))
-    before = agreed(game, state)
-    while before["phase"] != "over":
-        action = player.choose(model.legal(before))
+    before = game.position(state)
+    while legal := agreed_actions(game, state, before):
+        action = player.choose(legal)
         after = follow(game, state, before, action)
         count_branches(met, before, action, after, game.options["max_turns"])
-        before = agreed(game, state)
+        before = after
 
 
 def somewhere_in_a_game(game: Any, chance: random.Random) -> Position:

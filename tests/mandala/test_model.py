@@ -198,16 +198,16 @@ def count_claims(met: Counter[str], before: Position, action: str, after: Positi
             met["a single colour was claimed without asking"] += not no_fields
 
 
-def agreed(game: Any, state: Any) -> Position:
-    """The position of a state, of which engine and model say the same."""
-    position = game.position(state)
+def agreed_actions(game: Any, state: Any, position: Position) -> list[str]:
+    """The legal actions of a state, of which engine and model say the same, as they do of its end and score."""
     model.check(position)
     assert game.is_over(state) == model.is_over(position)
     assert list(game.scores(state)) == model.score(position)
-    assert [game.actions.text(action) for action in game.legal_actions(state)] == model.legal(position)
+    legal = model.legal(position)
+    assert [game.actions.text(action) for action in game.legal_actions(state)] == legal
     if model.is_over(position):
         assert list(game.payoffs(state)) == model.payoff(position)
-    return position
+    return legal
 
 
 def follow(game: Any, state: Any, before: Position, action: str) -> Position:
@@ -224,13 +224,13 @@ def compare_one_game(game: Any, start: Position, met: Counter[str], seed: int) -
     """Play one random game with the engine from a position and hold each step against the model."""
     state = game.from_position(start, seed=seed)
     player = Player(random.Random(seed))
-    before = agreed(game, state)
+    before = game.position(state)
     assert before == start
-    while not model.is_over(before):
-        action = player.choose(model.legal(before))
+    while legal := agreed_actions(game, state, before):
+        action = player.choose(legal)
         after = follow(game, state, before, action)
         count_branches(met, before, action, after, game.options["second_exhaustion"])
-        before = agreed(game, state)
+        before = after
 
 
 def somewhere_in_a_game(game: Any, chance: random.Random) -> Position:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.core.game import Game
-from mandala_env.core.position import PositionError, Reader, list_items, pile_dict, require, whole
+from mandala_env.core.position import PositionError, Reader, list_items, pile_dict, plain, require, whole
 from mandala_env.games.flowers.destruction import takers
 from mandala_env.games.flowers.rules import FLOWERS_TO_END, has_legal_play, has_third_flower
 from mandala_env.games.flowers.state import (
@@ -40,12 +40,12 @@ COLOURS_OF = {"dark": COLOURS[:COLOURS_PER_KIND], "light": COLOURS[COLOURS_PER_K
 
 def to_position(game: Game, state: Any) -> dict:
     """The state as a dict; the random generator and the options are not part of it."""
-    players = range(game.num_players)
+    players, state = range(game.num_players), plain(state)
     return {
         "game": game.id,
-        "player": int(state.player),
+        "player": state.player,
         "phase": PHASES[state.phase],
-        "turn": int(state.turn),
+        "turn": state.turn,
         "deck": pile_dict(COLOURS, state.deck),
         "discard": pile_dict(COLOURS, state.discard),
         "hands": [pile_dict(COLOURS, state.hands[player]) for player in players],
@@ -56,29 +56,28 @@ def to_position(game: Game, state: Any) -> dict:
         "flowers": [flowers(state, player) for player in players],
         "final": bool(state.final),
         "picking": picking(state),
-        "skipped": np.flatnonzero(state.skipped).tolist(),
+        "skipped": [player for player in players if state.skipped[player]],
     }
 
 
 def stack(state: Any, kind: str) -> list[list]:
     """The tiles of a stack as [colour, value], by colour and value."""
-    counts = state.stacks.tolist()
     return [
         [colour, value_word(place + 1)]
         for colour in COLOURS_OF[kind]
         for place in range(NUM_VALUES)
-        for _ in range(counts[place][COLOURS.index(colour)])
+        for _ in range(state.stacks[place][COLOURS.index(colour)])
     ]
 
 
 def mandala_dict(state: Any, mandala: int) -> dict:
     """One mandala with its tiles, marker and cards."""
-    players, marker = range(len(state.hands)), int(state.markers[mandala])
+    players, marker = range(len(state.hands)), state.markers[mandala]
     return {
         "tiles": {kind: tile(state.tiles[mandala], kind) for kind in KINDS},
         "marker": None if marker == NOBODY else marker,
-        "face_up": [pile_dict(COLOURS, state.face_up[player, mandala]) for player in players],
-        "face_down": [pile_dict(COLOURS, state.face_down[player, mandala]) for player in players],
+        "face_up": [pile_dict(COLOURS, state.face_up[player][mandala]) for player in players],
+        "face_down": [pile_dict(COLOURS, state.face_down[player][mandala]) for player in players],
     }
 
 
@@ -97,7 +96,7 @@ def singles(values: Any) -> dict[str, int | str]:
 
 def flowers(state: Any, player: int) -> list[list]:
     """A player's flowers as [colour, lower half, higher half], by colour, the least first."""
-    lows, highs = state.flower_lows[player].tolist(), state.flower_highs[player].tolist()
+    lows, highs = state.flower_lows[player], state.flower_highs[player]
     return [
         [colour, value_word(lows[place][index]), value_word(highs[place][index])]
         for index, colour in enumerate(COLOURS)
@@ -110,8 +109,7 @@ def picking(state: Any) -> dict | None:
     """The mandala of which a tile is being picked, and who completed it."""
     if state.picking == NO_MANDALA:
         return None
-    completer = int(state.completer)
-    return {"mandala": int(state.picking), "completer": None if completer == NOBODY else completer}
+    return {"mandala": state.picking, "completer": None if state.completer == NOBODY else state.completer}
 
 
 # --- reading --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.core.game import Game
-from mandala_env.core.position import Reader, list_items, pile_dict, require
+from mandala_env.core.position import Reader, list_items, pile_dict, plain, require
 from mandala_env.games.mandala.rules import STARTING_CUP
 from mandala_env.games.mandala.state import (
     CARDS_PER_COLOUR,
@@ -29,13 +29,13 @@ KEYS = (
 
 def to_position(game: Game, state: Any) -> dict:
     """The state as a dict; the random generator and the options are not part of it."""
-    players, mandalas = range(NUM_PLAYERS), range(NUM_MANDALAS)
+    players, mandalas, state = range(NUM_PLAYERS), range(NUM_MANDALAS), plain(state)
     return {
         "game": game.id,
-        "player": int(state.player),
+        "player": state.player,
         "phase": PHASES[state.phase],
-        "turn": int(state.turn),
-        "exhaustions": int(state.exhaustions),
+        "turn": state.turn,
+        "exhaustions": state.exhaustions,
         "deck": pile_dict(COLOURS, state.deck),
         "discard": pile_dict(COLOURS, state.discard),
         "hands": [pile_dict(COLOURS, state.hands[player]) for player in players],
@@ -45,19 +45,17 @@ def to_position(game: Game, state: Any) -> dict:
         "mandalas": [
             {
                 "mountain": pile_dict(COLOURS, state.mountains[mandala]),
-                "fields": [pile_dict(COLOURS, state.fields[mandala, player]) for player in players],
+                "fields": [pile_dict(COLOURS, state.fields[mandala][player]) for player in players],
             }
             for mandala in mandalas
         ],
-        "claiming": None
-        if state.claiming == NO_MANDALA
-        else {"mandala": int(state.claiming), "completer": int(state.completer)},
+        "claiming": None if state.claiming == NO_MANDALA else {"mandala": state.claiming, "completer": state.completer},
     }
 
 
-def river(spaces: Any) -> list[str]:
+def river(spaces: list[int]) -> list[str]:
     """The colours of a river from space 1 on."""
-    return [COLOURS[colour] for colour in np.argsort(spaces, kind="stable") if spaces[colour] > 0]
+    return [colour for space, colour in sorted(zip(spaces, COLOURS, strict=True)) if space > 0]
 
 
 def from_position_into(game: Game, position: dict, state: Any) -> None:
