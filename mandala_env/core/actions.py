@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.jit import IS_COMPILED, jit
+from mandala_env.core.jit import IS_COMPILED, jit, row_type
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,11 @@ EIGHT_BOOLS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(bool).view(np
 def num_words(num_actions: int) -> int:
     """How many 64-bit words hold a set of actions."""
     return (num_actions + 63) // 64
+
+
+def set_type(num_actions: int) -> np.dtype:
+    """Rows that hold a set of actions each, see `row_type`."""
+    return row_type(np.uint64, num_words(num_actions))
 
 
 @jit

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, num_words, write_mask_eights
+from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, set_type, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
-from mandala_env.core.jit import jit, kernel, plain_records
+from mandala_env.core.jit import empty_rows, jit, kernel, plain_records, row_type
 from mandala_env.core.rng import below, spread_seeds
 
 # A stream of random choices that is not a game's own. The second field keeps numba from taking a state for a picker.
@@ -49,25 +49,29 @@ class Batch:
         self.states["generator"] = spread_seeds(seed, self.num_games) if seeds is None else seeds
         self._pickers = plain_records(np.zeros(self.num_games, PICKER).view(np.recarray))
         self._pickers["generator"] = ~self.states["generator"]
-        self._words = np.zeros((self.num_games, num_words(len(game.actions))), np.uint64)
+        self._legal_sets = empty_rows(self.num_games, set_type(len(game.actions)))
+        # Eight bools are written at once, so a row of a mask in memory is a whole number of eights.
+        self._mask_type = row_type(np.uint64, num_eights(len(game.actions)))
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._records = plain_records(self.states)
         self._allocate()
         self._forget_results()
-        self._run(_start, self._records, self._words, self.observations, self._mask_eights, self.players)
+        self._run(_start, self._records, self._legal_sets, self.observations, self._masks, self.players)
 
     def _allocate(self) -> None:
         n, game = self.num_games, self.game
         self.observations = np.empty((n, game.layout.size), np.int8)
-        # Eight bools are written at once, so a row in memory is a whole number of eights.
-        self._mask_eights = np.empty((n, num_eights(len(game.actions))), np.uint64)
-        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(game.actions)]
+        self._masks = empty_rows(n, self._mask_type)
+        self.action_masks = self._bools()
         self.players = np.empty(n, np.int8)
         self.payoffs = np.empty((n, game.num_players), np.float32)
         self.ended = np.empty(n, np.bool_)
         self.scores = np.empty((n, game.num_players), np.int32)
         self.turns = np.empty(n, np.int16)
+
+    def _bools(self) -> np.ndarray:
+        return self._masks.view(np.bool_, np.ndarray).reshape(self.num_games, -1)[:, : len(self.game.actions)]
 
     def _forget_results(self) -> None:
         for results in (self.payoffs, self.ended, self.scores, self.turns):
@@ -85,7 +89,7 @@ class Batch:
                 f"actions must be {self.num_games} whole numbers, not {actions.dtype} of shape {actions.shape}"
             )
         actions = np.ascontiguousarray(actions, np.int64)
-        wrong = _first_illegal(self._words, actions, len(self.game.actions))
+        wrong = _first_illegal(self._legal_sets, actions, len(self.game.actions))
         if wrong >= 0:
             raise self.game.illegal(self.states[wrong], int(actions[wrong]), f", game {wrong}")
         self._advance(_step, actions)
@@ -103,14 +107,14 @@ class Batch:
         if self.copy:
             self._allocate()
         self._run(
-            kernel_, self._records, choices, self._words, self.observations, self._mask_eights, self.players,
+            kernel_, self._records, choices, self._legal_sets, self.observations, self._masks, self.players,
             self.payoffs, self.ended, self.scores, self.turns,
         )  # fmt: skip
 
     @property
     def legal_sets(self) -> np.ndarray:
         """The legal actions as sets of bits, (N, W) uint64, to look at: action a is bit a % 64 of word a // 64."""
-        words = self._words.view()
+        words = self._legal_sets.view(np.uint64, np.ndarray).reshape(self.num_games, -1)
         words.flags.writeable = False
         return words
 
@@ -132,7 +136,7 @@ class Batch:
         if self.copy:
             self._allocate()
         self._forget_results()
-        self._run(_show_all, self._records, self._words, self.observations, self._mask_eights, self.players)
+        self._run(_show_all, self._records, self._legal_sets, self.observations, self._masks, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
         if self.num_threads == 1:
@@ -154,7 +158,7 @@ class Batch:
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
         # Views again, not the copies that pickling made of them.
-        self.action_masks = self._mask_eights.view(np.bool_)[:, : len(self.game.actions)]
+        self.action_masks = self._bools()
         self._records = plain_records(self.states)
 
     def __len__(self) -> int:
@@ -168,50 +172,42 @@ FEW = 64  # games whose states, observations and masks stay in the processor's n
 
 
 @jit
-def _show(states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int) -> None:
+def _show(states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
     """Write what the players to decide may do and what they know."""
     for i in range(start, stop):
-        legal(states[i], words[i])
+        legal(states[i], legal_sets[i].row)
         players[i] = states[i].player
     for i in range(start, stop):
-        write_mask_eights(words[i], mask_eights[i])
+        write_mask_eights(legal_sets[i].row, masks[i].row)
     for i in range(start, stop):
         encode(states[i], players[i], observations[i])
 
 
 @jit
-def _settle(state: Any, payoffs: Any, scores: Any) -> int:
-    """After an action: if the game is over, write its result and deal it anew; returns the turns it took, or -1."""
-    if not is_over(state):
-        payoffs[:] = 0
-        scores[:] = 0
-        return -1
-    payoff(state, payoffs)
-    score(state, scores)
-    turns = state.turn
-    deal(state)
-    return turns
-
-
-@jit
-def _settle_all(states: Any, payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int) -> None:
+def _settle(states: Any, payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int) -> None:
+    """After an action: write the results of the games that are over, zeros for the others, and deal the former anew."""
+    payoffs[start:stop] = 0
+    scores[start:stop] = 0
+    turns[start:stop] = 0
     for i in range(start, stop):
-        length = _settle(states[i], payoffs[i], scores[i])
-        ended[i], turns[i] = length >= 0, max(length, 0)
+        ended[i] = is_over(states[i])
+        if ended[i]:
+            payoff(states[i], payoffs[i])
+            score(states[i], scores[i])
+            turns[i] = states[i].turn
+            deal(states[i])
 
 
 @kernel
-def _start(states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int) -> None:
+def _start(states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
         deal(states[i])
-    _show(states, words, observations, mask_eights, players, start, stop)
+    _show(states, legal_sets, observations, masks, players, start, stop)
 
 
 @kernel
-def _show_all(
-    states: Any, words: Any, observations: Any, mask_eights: Any, players: Any, start: int, stop: int
-) -> None:
-    _show(states, words, observations, mask_eights, players, start, stop)
+def _show_all(states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
+    _show(states, legal_sets, observations, masks, players, start, stop)
 
 
 @kernel
@@ -229,40 +225,41 @@ def _first_over(states: Any) -> int:
 
 
 @kernel
-def _first_illegal(words: Any, actions: Any, num_actions: int) -> int:
+def _first_illegal(legal_sets: Any, actions: Any, num_actions: int) -> int:
     for i in range(len(actions)):
-        if actions[i] < 0 or actions[i] >= num_actions or not is_allowed(words[i], actions[i]):
+        if actions[i] < 0 or actions[i] >= num_actions or not is_allowed(legal_sets[i].row, actions[i]):
             return i
     return -1
 
 
 @kernel
 def _step(
-    states: Any, actions: Any, words: Any, observations: Any, mask_eights: Any, players: Any,
+    states: Any, actions: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
     payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
 ) -> None:  # fmt: skip
     for first in range(start, stop, FEW):
         last = min(first + FEW, stop)
         for i in range(first, last):
             apply(states[i], actions[i])
-        _settle_all(states, payoffs, ended, scores, turns, first, last)
-        _show(states, words, observations, mask_eights, players, first, last)
+        _settle(states, payoffs, ended, scores, turns, first, last)
+        _show(states, legal_sets, observations, masks, players, first, last)
 
 
 @kernel
 def _step_random(
-    states: Any, pickers: Any, words: Any, observations: Any, mask_eights: Any, players: Any,
+    states: Any, pickers: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
     payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
 ) -> None:  # fmt: skip
     actions = np.empty(FEW, np.int64)
     for first in range(start, stop, FEW):
         last = min(first + FEW, stop)
         for i in range(first, last):
-            actions[i - first] = nth_allowed(words[i], below(pickers[i], count_allowed(words[i])))
+            words = legal_sets[i].row
+            actions[i - first] = nth_allowed(words, below(pickers[i], count_allowed(words)))
         for i in range(first, last):
             apply(states[i], actions[i - first])
-        _settle_all(states, payoffs, ended, scores, turns, first, last)
-        _show(states, words, observations, mask_eights, players, first, last)
+        _settle(states, payoffs, ended, scores, turns, first, last)
+        _show(states, legal_sets, observations, masks, players, first, last)
 
 
 @kernel

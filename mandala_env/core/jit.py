@@ -61,6 +61,16 @@ def plain_records(records: np.recarray) -> np.ndarray:
     return records.view(np.dtype((np.void, records.dtype)), np.ndarray) if IS_COMPILED else records
 
 
+def row_type(dtype: Any, length: int) -> np.dtype:
+    """Records with one field, `row`: of an array of them compiled code knows how long a row is, and unrolls loops."""
+    return np.dtype([("row", dtype, (length,))])
+
+
+def empty_rows(count: int, row_type_: np.dtype) -> np.ndarray:
+    """An array of `count` rows in the form that kernels take; `view` shows the numbers."""
+    return np.empty(count, row_type_) if IS_COMPILED else np.recarray(count, row_type_)
+
+
 @cache
 def source_digest() -> str:
     """A digest of every source file that compiled code can come from."""

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mandala_env.core.actions import num_words
+from mandala_env.core.actions import num_words, set_type
 from mandala_env.core.game import Game
-from mandala_env.core.jit import plain_records
+from mandala_env.core.jit import empty_rows, plain_records
 from mandala_env.opponents.base import Opponent, load_opponent, number
 from mandala_env.opponents.tree import (
     LONGEST_PATH,
@@ -86,8 +86,8 @@ class SearchOpponent(Opponent):
         def work(rows: slice) -> int:
             count: int = search_by_playouts(
                 observations[rows], masks[rows], plain(pickers[rows]), plain(self.game.blank_states(1)),
-                records(self.simulations + 1, NODE), self.simulations, self.game.num_players,
-                self.policy == "heuristic", actions[rows],
+                records(self.simulations + 1, NODE), empty_rows(2, set_type(masks.shape[1])), self.simulations,
+                self.game.num_players, self.policy == "heuristic", actions[rows],
             )  # fmt: skip
             return count
 

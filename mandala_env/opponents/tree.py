@@ -188,15 +188,15 @@ if not IS_COMPILED:  # unsigned numbers are meant to wrap around
 
 @kernel
 def search_by_playouts(
-    observations: Any, masks: Any, pickers: Any, states: Any, nodes: Any, simulations: int, num_players: int,
+    observations: Any, masks: Any, pickers: Any, states: Any, nodes: Any, sets: Any, simulations: int, num_players: int,
     by_heuristic: bool, actions: Any,
 ) -> int:  # fmt: skip
-    """Write an action for each observation (n, F) with its mask (n, A); states (1,), nodes (simulations + 1,).
+    """Write an action for each observation (n, F) with its mask (n, A); states (1,), nodes (simulations + 1,), sets
+    of actions (2,).
 
     Returns how many actions were carried out in imagined states.
     """
-    num_words = (masks.shape[1] + 63) // 64
-    root_words, words = np.zeros(num_words, np.uint64), np.zeros(num_words, np.uint64)
+    root_words, words = sets[0].row, sets[1].row
     path, movers = np.zeros(LONGEST_PATH, np.int32), np.zeros(LONGEST_PATH, np.int8)
     results, points = np.zeros(num_players), np.zeros(num_players, np.int64)
     obs, mask = np.zeros((1, observations.shape[1]), np.int8), np.zeros((1, masks.shape[1]), np.bool_)
