@@ -18,6 +18,7 @@ import pytest
 
 from mandala_env import evaluate, load_game, make_batch
 from mandala_env.arena.ladder import play_ladder
+from mandala_env.core.shares import GAMES_OF_A_THREAD
 from tests.threads import one_thread  # noqa: F401
 from tests.worker import games
 
@@ -55,7 +56,7 @@ def test_workers_play_the_games_of_this_process(method: str) -> None:
 @pytest.mark.usefixtures("nothing_left")
 def test_matches_leave_no_thread_behind() -> None:
     evaluate("search:simulations=5,threads=2", "heuristic", games=8)
-    batch = make_batch("mandala_v0", 8, num_threads=2)
+    batch = make_batch("mandala_v0", 2 * GAMES_OF_A_THREAD, num_threads=2)
     batch.step_random()
 
 

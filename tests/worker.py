@@ -3,12 +3,13 @@
 import hashlib
 
 from mandala_env import make_batch, mandala_v0
+from mandala_env.core.shares import GAMES_OF_A_THREAD
 
 
 def games(seed: int) -> str:
     """A digest of some games of a batch and of an environment."""
-    batch, digest = make_batch("mandala_v0", 8, seed=seed, num_threads=2), hashlib.sha256()
-    for _ in range(30):
+    batch, digest = make_batch("mandala_v0", 2 * GAMES_OF_A_THREAD, seed=seed, num_threads=2), hashlib.sha256()
+    for _ in range(5):
         batch.step_random()
         digest.update(batch.observations.tobytes() + batch.action_masks.tobytes())
     env = mandala_v0.env()

@@ -3,7 +3,6 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, set_type, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
-from mandala_env.core.jit import empty_rows, jit, kernel, plain_records, row_type
+from mandala_env.core.jit import IS_COMPILED, empty_rows, jit, kernel, plain_records, row_type
 from mandala_env.core.rng import below, spread_seeds
+from mandala_env.core.shares import FEW, is_done, share_out, take
 
 # A stream of random choices that is not a game's own. The second field keeps numba from taking a state for a picker.
 PICKER = np.dtype([("generator", np.uint64), ("picker", np.uint64)])
@@ -27,7 +27,8 @@ class Batch:
     scores        (N, P) int32: the final points of the games that the last step ended, 0 elsewhere
     turns         (N,) int16: the turns that the games took which the last step ended, 0 elsewhere
 
-    Game i depends on (seed, i) and its actions only, not on N or the number of threads. With copy=True every step
+    Game i depends on (seed, i) and its actions only, not on N or the number of threads, of which each has 4,096 games
+    or more. With copy=True every step
     writes to new arrays, so what was handed out stays as it was; with copy=False the same arrays are filled again.
     """
 
@@ -52,6 +53,9 @@ class Batch:
         self._legal_sets = empty_rows(self.num_games, set_type(len(game.actions)))
         # Eight bools are written at once, so a row of a mask in memory is a whole number of eights.
         self._mask_type = row_type(np.uint64, num_eights(len(game.actions)))
+        self._shares = share_out(self.num_games, self.num_threads)
+        # Plain Python runs in one thread at a time.
+        self._others = range(1, len(self._shares) - 1 if IS_COMPILED else 1)
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._records = plain_records(self.states)
@@ -139,18 +143,18 @@ class Batch:
         self._run(_show_all, self._records, self._legal_sets, self.observations, self._masks, self.players)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
-        if self.num_threads == 1:
-            kernel_(*arrays, 0, self.num_games)
-            return
-        if self._pool is None or self._pool_process != os.getpid():  # a forked process has the pool, not its threads
-            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="mandala-batch")
+        shares = self._shares.copy()
+        helpers = [self._helpers().submit(partial(kernel_, shares, thread, *arrays)) for thread in self._others]
+        was_done = kernel_(shares, 0, *arrays)
+        for helper in helpers:
+            if not helper.cancel() and not was_done:
+                helper.result()
+
+    def _helpers(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._pool_process != os.getpid():  # a fork has the pool, but not its threads
+            self._pool = ThreadPoolExecutor(len(self._others), thread_name_prefix="mandala-batch")
             self._pool_process = os.getpid()
-        cuts = np.linspace(0, self.num_games, self.num_threads + 1).astype(int).tolist()
-        parts = []
-        for start, stop in pairwise(cuts):
-            parts.append(self._pool.submit(partial(kernel_, *arrays, start, stop)))
-        for part in parts:
-            part.result()
+        return self._pool
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_pool": None}
@@ -168,7 +172,6 @@ class Batch:
 
 # Each loop below does one thing to a few games. A processor works on several games at once as long as it guesses the
 # branches right; what a wrong guess throws away is then the same short work on the next games, not all that follows.
-FEW = 64  # games whose states, observations and masks stay in the processor's nearest cache
 
 
 @jit
@@ -198,16 +201,29 @@ def _settle(states: Any, payoffs: Any, ended: Any, scores: Any, turns: Any, star
             deal(states[i])
 
 
-@kernel
-def _start(states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
-    for i in range(start, stop):
-        deal(states[i])
-    _show(states, legal_sets, observations, masks, players, start, stop)
+# What threads call: `shares` says which games there are, `thread` who calls; the first is told whether all are done.
 
 
 @kernel
-def _show_all(states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any, start: int, stop: int) -> None:
-    _show(states, legal_sets, observations, masks, players, start, stop)
+def _start(shares: Any, thread: int, states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any) -> bool:
+    first, last = take(shares, thread, 0)
+    while first < last:
+        for i in range(first, last):
+            deal(states[i])
+        _show(states, legal_sets, observations, masks, players, first, last)
+        first, last = take(shares, thread, last - first)
+    return is_done(shares, thread)
+
+
+@kernel
+def _show_all(
+    shares: Any, thread: int, states: Any, legal_sets: Any, observations: Any, masks: Any, players: Any
+) -> bool:
+    first, last = take(shares, thread, 0)
+    while first < last:
+        _show(states, legal_sets, observations, masks, players, first, last)
+        first, last = take(shares, thread, last - first)
+    return is_done(shares, thread)
 
 
 @kernel
@@ -234,25 +250,27 @@ def _first_illegal(legal_sets: Any, actions: Any, num_actions: int) -> int:
 
 @kernel
 def _step(
-    states: Any, actions: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
-    payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
-) -> None:  # fmt: skip
-    for first in range(start, stop, FEW):
-        last = min(first + FEW, stop)
+    shares: Any, thread: int, states: Any, actions: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
+    payoffs: Any, ended: Any, scores: Any, turns: Any,
+) -> bool:  # fmt: skip
+    first, last = take(shares, thread, 0)
+    while first < last:
         for i in range(first, last):
             apply(states[i], actions[i])
         _settle(states, payoffs, ended, scores, turns, first, last)
         _show(states, legal_sets, observations, masks, players, first, last)
+        first, last = take(shares, thread, last - first)
+    return is_done(shares, thread)
 
 
 @kernel
 def _step_random(
-    states: Any, pickers: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
-    payoffs: Any, ended: Any, scores: Any, turns: Any, start: int, stop: int,
-) -> None:  # fmt: skip
+    shares: Any, thread: int, states: Any, pickers: Any, legal_sets: Any, observations: Any, masks: Any, players: Any,
+    payoffs: Any, ended: Any, scores: Any, turns: Any,
+) -> bool:  # fmt: skip
     actions = np.empty(FEW, np.int64)
-    for first in range(start, stop, FEW):
-        last = min(first + FEW, stop)
+    first, last = take(shares, thread, 0)
+    while first < last:
         for i in range(first, last):
             words = legal_sets[i].row
             actions[i - first] = nth_allowed(words, below(pickers[i], count_allowed(words)))
@@ -260,6 +278,8 @@ def _step_random(
             apply(states[i], actions[i - first])
         _settle(states, payoffs, ended, scores, turns, first, last)
         _show(states, legal_sets, observations, masks, players, first, last)
+        first, last = take(shares, thread, last - first)
+    return is_done(shares, thread)
 
 
 @kernel

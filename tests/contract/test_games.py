@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mandala_env.core import shares
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import IllegalAction
 from mandala_env.core.rng import spread_seeds
@@ -111,9 +112,12 @@ def test_asking_changes_nothing(game: Any) -> None:
 # --- a batch ------------------------------------------------------------------------------------------------------
 
 
-def test_a_row_of_a_batch_is_the_game_alone_whatever_the_number_of_games_and_threads(game: Any) -> None:
-    largest = record(Batch(game, 11, seed=9), 100)
-    for num_games, num_threads in ((1, 1), (4, 2), (11, 3), (3, 5)):
+def test_a_row_of_a_batch_is_the_game_alone_whatever_the_number_of_games_and_threads(
+    game: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "GAMES_OF_A_THREAD", 1)
+    largest = record(Batch(game, 300, seed=9), 100)
+    for num_games, num_threads in ((1, 1), (4, 2), (300, 3), (3, 5)):
         rows = record(Batch(game, num_games, seed=9, num_threads=num_threads), 100)
         for name in rows:
             assert np.array_equal(rows[name], largest[name][:, :num_games]), name
@@ -224,7 +228,8 @@ def test_what_a_batch_handed_out_stays_as_it_was_and_may_be_scribbled_on(game: A
     assert all(np.array_equal(getattr(batch, name), getattr(twin, name)) for name in RESULTS)
 
 
-def test_a_copied_batch_goes_on_as_the_batch_does(game: Any) -> None:
+def test_a_copied_batch_goes_on_as_the_batch_does(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "GAMES_OF_A_THREAD", 1)
     for is_copying, num_threads in ((True, 2), (False, 1)):
         batch = Batch(game, 4, seed=6, num_threads=num_threads, copy=is_copying)
         for _ in range(7):
