@@ -36,13 +36,17 @@ def bench(game: Game, seconds: int) -> Iterator[str]:
     batch = Batch(game, 1024, 0)
     for _ in range(64):
         batch.step_random()
-    for name in ("heuristic", "champion"):
+    for spec, what in (
+        ("heuristic", "heuristic opponent, 1 thread"),
+        ("champion", "champion opponent, 1 thread"),
+        ("champion:threads=2", "champion opponent, 2 threads"),
+    ):
         try:
-            player = load_opponent(name, game)
+            player = load_opponent(spec, game)
         except ValueError:  # without torch there are no trained players
             continue
         rate = rate_of(partial(player.act, batch.observations, batch.action_masks), seconds)
-        yield f"{name + ' opponent, 1 thread':<46}{rate * 1024 / 1e6:8.3f} million decisions/s"
+        yield f"{what:<46}{rate * 1024 / 1e6:8.3f} million decisions/s"
     yield from search_rates(game, batch, seconds)
     for kind in ("raw_env", "env"):
         play, count = aec_play(game, kind)

@@ -20,6 +20,8 @@ from mandala_env.files import find_folder
 from mandala_env.registry import OPPONENTS, load_game, resolve
 from mandala_env.words import shown
 
+MOST_THREADS = 256
+
 
 class Opponent(ABC):
     """A player of one game; subclasses write `choose`."""
@@ -136,3 +138,11 @@ def number(value: Any, name: str, lowest: float, highest: float) -> float:
     if not lowest <= result <= highest:
         raise ValueError(f"{name} must be a number from {lowest:g} to {highest:g}, not {shown(value)}")
     return result
+
+
+def whole(value: Any, name: str, highest: int) -> int:
+    """An option's value as a whole number of 1 or more."""
+    result = number(value, name, 1, highest)
+    if result != int(result):
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+    return int(result)

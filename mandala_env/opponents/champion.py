@@ -10,8 +10,8 @@ from mandala_env.opponents.checkpoint import CheckpointOpponent
 class ChampionOpponent(CheckpointOpponent):
     """Plays the game's champion; `load_opponent("champion", game)` or `"champion:temperature=1"`."""
 
-    def __init__(self, game: Game, seed: int | None, temperature: Any = 0.0) -> None:
-        super().__init__(game, seed, champion_folder(game), temperature)
+    def __init__(self, game: Game, seed: int | None, temperature: Any = 0.0, threads: int | str = 1) -> None:
+        super().__init__(game, seed, champion_folder(game), temperature, threads)
 
 
 def champion_folder(game: Game) -> Path:

@@ -1,6 +1,7 @@
 """A trained network as an opponent."""
 
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 
 from mandala_env.core.game import Game
-from mandala_env.opponents.base import Opponent, number
+from mandala_env.opponents.base import MOST_THREADS, Opponent, number, whole
 from mandala_env.policies.checkpoint import load_checkpoint
 from mandala_env.policies.fused import choose_legal
 from mandala_env.policies.network import PolicyValueNetwork
@@ -43,24 +44,42 @@ class LogitsOpponent(Opponent):
 
 
 class NetworkOpponent(LogitsOpponent):
-    """Plays a network."""
+    """Plays a network.
+
+    threads  how many share the observations of a call, 512 at a time; the answers do not depend on it
+    """
 
     def __init__(
-        self, game: Game, seed: int | None, network: PolicyValueNetwork, temperature: float | str = 0.0
+        self,
+        game: Game,
+        seed: int | None,
+        network: PolicyValueNetwork,
+        temperature: float | str = 0.0,
+        threads: int | str = 1,
     ) -> None:
         super().__init__(game, seed, temperature)
+        self.threads = whole(threads, "threads", MOST_THREADS)
         self.network = network
         with torch.no_grad():
             self._matrices = network.matrices()
 
-    @torch.no_grad()
     def evaluate(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits (n, A) and values (n,) of observations (n, F)."""
-        outputs = [self.network(torch.from_numpy(part), self._matrices) for part in split(observations)]
+        parts = split(observations)
+        if min(self.threads, len(parts)) == 1:
+            outputs = list(map(self._evaluate_part, parts))
+        else:
+            with ThreadPoolExecutor(min(self.threads, len(parts))) as pool:
+                outputs = list(pool.map(self._evaluate_part, parts))
         return (
             torch.cat([logits for logits, _ in outputs]).float().numpy(),
             torch.cat([values for _, values in outputs]).float().numpy(),
         )
+
+    @torch.no_grad()
+    def _evaluate_part(self, observations: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        logits, values = self.network(torch.from_numpy(observations), self._matrices)
+        return logits, values
 
     def logits(self, observations: np.ndarray) -> np.ndarray:
         """See `LogitsOpponent`."""
@@ -68,12 +87,19 @@ class NetworkOpponent(LogitsOpponent):
 
 
 class CheckpointOpponent(NetworkOpponent):
-    """Plays a checkpoint; `load_opponent("checkpoint:PATH,temperature=1")`."""
+    """Plays a checkpoint; `load_opponent("checkpoint:PATH,temperature=1,threads=2")`."""
 
-    def __init__(self, game: Game, seed: int | None, path: str | Path | None = None, temperature: Any = 0.0) -> None:
+    def __init__(
+        self,
+        game: Game,
+        seed: int | None,
+        path: str | Path | None = None,
+        temperature: Any = 0.0,
+        threads: int | str = 1,
+    ) -> None:
         if path is None:
             raise ValueError("checkpoint: expected a folder, as in 'checkpoint:PATH'")
-        super().__init__(game, seed, load_checkpoint(path, game), temperature)
+        super().__init__(game, seed, load_checkpoint(path, game), temperature, threads)
 
 
 def split(observations: np.ndarray) -> list[np.ndarray]:

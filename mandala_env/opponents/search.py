@@ -13,7 +13,7 @@ import numpy as np
 from mandala_env.core.actions import num_words, set_type
 from mandala_env.core.game import Game
 from mandala_env.core.jit import empty_rows, plain_records
-from mandala_env.opponents.base import Opponent, load_opponent, number
+from mandala_env.opponents.base import MOST_THREADS, Opponent, load_opponent, whole
 from mandala_env.opponents.tree import (
     LONGEST_PATH,
     NODE,
@@ -25,7 +25,7 @@ from mandala_env.opponents.tree import (
     search_by_playouts,
 )
 
-MOST_SIMULATIONS, MOST_THREADS = 1_000_000, 256
+MOST_SIMULATIONS = 1_000_000
 PLAYOUTS = ("random", "heuristic")
 LOCKSTEP = 256  # searches that share each network call
 WHOLE = 16  # rows; matrix products give a row the same bits in batches of so many, of twice as many, and so on
@@ -133,14 +133,6 @@ def evaluate_alike(network: Evaluator, observations: np.ndarray) -> tuple[np.nda
         observations = np.concatenate([observations, np.repeat(observations[:1], missing, axis=0)])
     logits, values = network.evaluate(observations)
     return logits[:count], values[:count]
-
-
-def whole(value: Any, name: str, highest: int) -> int:
-    """An option's value as a whole number of 1 or more."""
-    result = number(value, name, 1, highest)
-    if result != int(result):
-        raise ValueError(f"{name} must be a whole number, not {value!r}")
-    return int(result)
 
 
 def plain(array: np.ndarray) -> np.ndarray:

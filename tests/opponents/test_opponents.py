@@ -20,7 +20,7 @@ from tests.sb3_models import save_model
 from training.league import frozen_copy
 
 KINDS = [
-    "random", "heuristic", "search:simulations=3", "champion", "champion:temperature=2", "checkpoint",
+    "random", "heuristic", "search:simulations=3", "champion:threads=2", "champion:temperature=2", "checkpoint",
     "checkpoint,temperature=1", "sb3", "sb3,temperature=1",
 ]  # fmt: skip
 CHANCE = ["random", "champion:temperature=2", "checkpoint,temperature=1", "sb3,temperature=1"]
@@ -238,8 +238,8 @@ def test_a_pettingzoo_observation_gets_the_same_answer(opponent: Opponent, game:
         ("checkpoint:PATH,temperature=hot", "temperature must be a number from 0 to 100, not 'hot'"),
         ("checkpoint:PATH,temperature=-1", "temperature must be a number from 0 to 100"),
         ("checkpoint:PATH,temperature=nan", "temperature must be a number from 0 to 100"),
-        ("checkpoint:PATH,colour=red", "'colour'; the options of checkpoint are: path, temperature"),
-        ("PATH,colour=red", "'colour'; the options of checkpoint are: path, temperature"),
+        ("checkpoint:PATH,colour=red", "'colour'; the options of checkpoint are: path, temperature, threads"),
+        ("PATH,colour=red", "'colour'; the options of checkpoint are: path, temperature, threads"),
     ],
 )
 def test_a_spec_that_makes_no_player_is_refused_with_what_is_known(
@@ -292,6 +292,15 @@ def test_options_stand_behind_commas(text: str, parts: tuple) -> None:
 
 
 # --- networks --------------------------------------------------------------------------------------------------------
+
+
+def test_threads_give_the_same_answers(
+    game: Any, checkpoint: Path, seen: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mandala_env.opponents.checkpoint.CHUNK", 7)
+    one, three = (make(f"checkpoint,threads={threads}", game, checkpoint) for threads in (1, 3))
+    for numbers, same in zip(one.evaluate(seen[0]), three.evaluate(seen[0]), strict=True):  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(numbers, same)
 
 
 def test_temperature_goes_from_the_most_likely_action_to_any(
