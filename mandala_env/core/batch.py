@@ -10,7 +10,7 @@ import numpy as np
 from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, set_type, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
-from mandala_env.core.jit import IS_COMPILED, empty_rows, jit, kernel, plain_records, row_type
+from mandala_env.core.jit import IS_COMPILED, empty_rows, entry_point, jit, kernel, plain_records, row_type
 from mandala_env.core.rng import below, spread_seeds
 from mandala_env.core.shares import FEW, is_done, share_out, take
 
@@ -56,6 +56,7 @@ class Batch:
         self._shares = share_out(self.num_games, self.num_threads)
         # Plain Python runs in one thread at a time.
         self._others = range(1, len(self._shares) - 1 if IS_COMPILED else 1)
+        self._entry_points: dict[Any, Any] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._records = plain_records(self.states)
@@ -144,8 +145,11 @@ class Batch:
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
         shares = self._shares.copy()
-        helpers = [self._helpers().submit(partial(kernel_, shares, thread, *arrays)) for thread in self._others]
-        was_done = kernel_(shares, 0, *arrays)
+        run = self._entry_points.get(kernel_)
+        if run is None:
+            run = self._entry_points[kernel_] = entry_point(kernel_, shares, 0, *arrays)
+        helpers = [self._helpers().submit(partial(run, shares, thread, *arrays)) for thread in self._others]
+        was_done = run(shares, 0, *arrays)
         for helper in helpers:
             if not helper.cancel() and not was_done:
                 helper.result()
@@ -157,7 +161,7 @@ class Batch:
         return self._pool
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_pool": None}
+        return self.__dict__ | {"_pool": None, "_entry_points": {}}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)

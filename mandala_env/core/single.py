@@ -8,7 +8,7 @@ import numpy as np
 from mandala_env.core.actions import is_allowed, num_words, write_mask
 from mandala_env.core.dispatch import apply, deal, encode, is_over, legal
 from mandala_env.core.game import Game
-from mandala_env.core.jit import jit, kernel, plain_records
+from mandala_env.core.jit import entry_point, jit, kernel, plain_records
 from mandala_env.core.rng import spread_seeds
 
 NOBODY, ILLEGAL = -1, -2  # what the kernels return instead of the seat that decides next
@@ -35,7 +35,19 @@ class Single:
         self._highest = game.layout.highest
         self.mask = np.zeros(len(game.actions), np.int8)
         self.units = np.zeros((game.num_players, game.layout.size), np.float32)
+        self._bind()
         self._redeal()
+
+    def _bind(self) -> None:
+        shown = self._words, self.mask, self._obs, self.units, self._highest
+        self._step = entry_point(_step_one, self._states, 0, *shown)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_step"}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        self.__dict__.update(fields)
+        self._bind()
 
     def _redeal(self) -> None:
         self.player = _deal_one(self._states, self._words, self.mask, self._obs, self.units, self._highest)
@@ -65,11 +77,11 @@ class Single:
     def is_legal(self, action: Any) -> bool:
         """May the player to decide take this action?"""
         action = self._id(action)
-        return action >= 0 and bool(self._words[action >> 6] >> np.uint64(action & 63) & np.uint64(1))
+        return action >= 0 and bool(self.mask[action])
 
     def step(self, action: Any) -> None:
         """Carry out an action; raises IllegalAction, and changes nothing, if the rules do not allow it."""
-        player = _step_one(
+        player = self._step(
             self._states, self._id(action), self._words, self.mask, self._obs, self.units, self._highest
         )  # fmt: skip
         if player == ILLEGAL:
