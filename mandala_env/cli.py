@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -9,9 +10,9 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mandala_env.arena.workers import read_workers
+from mandala_env.arena.workers import carry_out, read_workers
 from mandala_env.registry import list_games, list_opponents, list_variants, load_game
 
 if TYPE_CHECKING:
@@ -357,14 +358,21 @@ def add_warmup(commands: argparse._SubParsersAction) -> None:
 
 
 def run_warmup(given: argparse.Namespace) -> None:
-    """Compile the kernels of every form of every game and say where they are kept."""
-    from mandala_env.adapters.learner import LearnerGames
-    from mandala_env.arena.bench import warm_up
+    """Compile the kernels of every form of every game, on all processors, and say where they are kept."""
     from mandala_env.core.jit import cache_folder
 
-    for game_id in list_games():
-        for options in list_variants(game_id):
-            warm_up(load_game(game_id, **options))
-            LearnerGames(load_game(game_id, **options), 2).deal(0)
+    forms = [(game_id, options) for game_id in list_games() for options in list_variants(game_id)]
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(forms)), get_context("spawn")) as executor:
+        for (game_id, options), _ in zip(forms, carry_out(executor, compile_form, forms), strict=True):
             print(f"compiled {game_id} {options or ''}", file=sys.stderr)
     print(cache_folder())
+
+
+def compile_form(game_id: str, options: dict[str, Any]) -> None:
+    """Compile the kernels of one form of a game."""
+    from mandala_env.adapters.learner import LearnerGames
+    from mandala_env.arena.bench import warm_up
+
+    game = load_game(game_id, **options)
+    warm_up(game)
+    LearnerGames(game, 2).deal(0)
