@@ -5,6 +5,7 @@ import faulthandler
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import sys
@@ -22,6 +23,7 @@ import yaml
 from stable_baselines3.common.logger import Logger
 
 from mandala_env import load_game, load_opponent
+from mandala_env.arena.run_report import run_page
 from mandala_env.files import write_file
 from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.transcript import Start, Transcript, read_transcript
@@ -204,6 +206,38 @@ def use_zip(path: Path) -> None:
     assert masks[np.arange(len(masks)), actions].all()
 
 
+def make_run(path: Path) -> None:
+    """What a run leaves, as far as its page reads it."""
+    make_checkpoint(path.parent / "checkpoint" / "model.safetensors")
+    match = {"against": "random", "games": 10, "score": 0.5, "interval": [0.4, 0.6], "turns": 20.0}
+    metrics = {"evaluation": [{**match, "points": 3.0, "rival_points": 2.5}]}
+    write_file(path.parent / "checkpoint" / "metrics.json", json.dumps(metrics))
+    write_file(path.parent / "league.json", json.dumps({"self-1": {"heuristic": 0.4}, "learner": {"self-1": 0.6}}))
+    rows = [
+        {
+            "time/iteration": number, "time/decisions": 64 * number, "train/entropy": 2.0 / number,
+            "league/self-1": 0.5, "evaluation/random": 0.6, "evaluation/random_low": 0.5, "evaluation/random_high": 0.7,
+        }
+        for number in range(1, 6)
+    ]  # fmt: skip
+    write_file(path.parent / "progress.json", dump_lines(rows, b""))
+    write_file(path.parent / "config.yaml", "name: a run\n")
+
+
+def parse_lines(content: bytes) -> Any:
+    return [json.loads(line) for line in content.splitlines()]
+
+
+def dump_lines(tree: Any, old: bytes) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in (tree if isinstance(tree, list) else [tree])).encode()
+
+
+def use_run(path: Path) -> None:
+    text = run_page(path.parent, games=0)
+    assert text.endswith("</html>\n") and "<script" not in text
+    assert not re.search(r'="[^"]*\b(nan|inf)\b', text), "a place in a picture is no number"
+
+
 def dump_yaml(tree: Any, old: bytes) -> bytes:
     return json.dumps(tree).encode()  # JSON is YAML, and written much faster
 
@@ -218,11 +252,14 @@ def kinds() -> Iterator[Kind]:
         yield Kind(f"{game.id}.json", make_position(game), use_position(game))
     preset = yaml.safe_dump(json.loads(json.dumps(asdict(CONFIG))))
     yield Kind("preset.yaml", lambda path: path.write_text(preset), use_preset, yaml.safe_load, dump_yaml)
+    yield Kind("progress.json", make_run, use_run, parse_lines, dump_lines)
+    yield Kind("league.json", make_run, use_run)
     yield Kind("model.zip", lambda path: save_model(path, MANDALA), use_zip, parse_zip, dump_zip)
 
 
 KINDS = list(kinds())
-FILES = [kind for kind in KINDS if kind.name not in ("mandala_v0.json", "flowers_v0.json")]  # those that a reader opens
+# Those that a reader opens, and that have to be there.
+FILES = [kind for kind in KINDS if kind.name not in ("mandala_v0.json", "flowers_v0.json", "league.json")]
 
 # --- the proof ----------------------------------------------------------------------------------------------------
 
