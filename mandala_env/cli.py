@@ -3,16 +3,17 @@
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mandala_env.arena.workers import carry_out, read_workers
+from mandala_env.arena.workers import read_workers
 from mandala_env.registry import list_games, list_opponents, list_variants, load_game
 
 if TYPE_CHECKING:
@@ -362,10 +363,18 @@ def run_warmup(given: argparse.Namespace) -> None:
     from mandala_env.core.jit import cache_folder
 
     forms = [(game_id, options) for game_id in list_games() for options in list_variants(game_id)]
-    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(forms)), get_context("spawn")) as executor:
-        for (game_id, options), _ in zip(forms, carry_out(executor, compile_form, forms), strict=True):
-            print(f"compiled {game_id} {options or ''}", file=sys.stderr)
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(forms))) as executor:
+        for form, was_possible in zip(forms, executor.map(compile_in_a_process, forms), strict=True):
+            if not was_possible:
+                compile_form(*form)
+            print(f"compiled {form[0]} {form[1] or ''}", file=sys.stderr)
     print(cache_folder())
+
+
+def compile_in_a_process(form: tuple[str, dict[str, Any]]) -> bool:
+    """Compile the kernels of one form of a game in a new process; was that possible?"""
+    code = f"from mandala_env.cli import compile_form; compile_form(*{form!r})"
+    return subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
 
 
 def compile_form(game_id: str, options: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """N games at once: arrays in, arrays out. These are the only loops over games."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,9 @@ class Batch:
     scores        (N, P) int32: the final points of the games that the last step ended, 0 elsewhere
     turns         (N,) int16: the turns that the games took which the last step ended, 0 elsewhere
 
-    Game i depends on (seed, i) and its actions only, not on N or the number of threads, of which each has 4,096 games
-    or more. With copy=True every step
-    writes to new arrays, so what was handed out stays as it was; with copy=False the same arrays are filled again.
+    Game i depends on (seed, i) and its actions only, not on N or the number of threads; there are no more threads than
+    have 4,096 games each. With copy=True every step writes to new arrays, so what was handed out stays as it was; with
+    copy=False the same arrays are filled again, the batch's own: others put in their place are not.
     """
 
     def __init__(
@@ -53,16 +53,19 @@ class Batch:
         self._legal_sets = empty_rows(self.num_games, set_type(len(game.actions)))
         # Eight bools are written at once, so a row of a mask in memory is a whole number of eights.
         self._mask_type = row_type(np.uint64, num_eights(len(game.actions)))
-        self._shares = share_out(self.num_games, self.num_threads)
-        # Plain Python runs in one thread at a time.
-        self._others = range(1, len(self._shares) - 1 if IS_COMPILED else 1)
+        self._share_out()
         self._entry_points: dict[Any, Any] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._pool_process = 0
         self._records = plain_records(self.states)
         self._allocate()
         self._forget_results()
-        self._run(_start, self._records, self._legal_sets, self.observations, self._masks, self.players)
+        self._run(_start, self._records, self._legal_sets, *self._shown)
+
+    def _share_out(self) -> None:
+        self._shares = share_out(self.num_games, self.num_threads)
+        # Plain Python runs in one thread at a time.
+        self._others = range(1, len(self._shares) - 1 if IS_COMPILED else 1)
 
     def _allocate(self) -> None:
         n, game = self.num_games, self.game
@@ -74,12 +77,15 @@ class Batch:
         self.ended = np.empty(n, np.bool_)
         self.scores = np.empty((n, game.num_players), np.int32)
         self.turns = np.empty(n, np.int16)
+        # What kernels fill: nobody else can put an array of another kind there.
+        self._shown = self.observations, self._masks, self.players
+        self._results = self.payoffs, self.ended, self.scores, self.turns
 
     def _bools(self) -> np.ndarray:
         return self._masks.view(np.bool_, np.ndarray).reshape(self.num_games, -1)[:, : len(self.game.actions)]
 
     def _forget_results(self) -> None:
-        for results in (self.payoffs, self.ended, self.scores, self.turns):
+        for results in self._results:
             results[:] = 0
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +100,8 @@ class Batch:
                 f"actions must be {self.num_games} whole numbers, not {actions.dtype} of shape {actions.shape}"
             )
         actions = np.ascontiguousarray(actions, np.int64)
-        wrong = _first_illegal(self._legal_sets, actions, len(self.game.actions))
+        asked = self._legal_sets, actions, len(self.game.actions)
+        wrong = self._entry_point(_first_illegal, *asked)(*asked)
         if wrong >= 0:
             raise self.game.illegal(self.states[wrong], int(actions[wrong]), f", game {wrong}")
         self._advance(_step, actions)
@@ -111,10 +118,7 @@ class Batch:
     def _advance(self, kernel_: Any, choices: np.ndarray) -> None:
         if self.copy:
             self._allocate()
-        self._run(
-            kernel_, self._records, choices, self._legal_sets, self.observations, self._masks, self.players,
-            self.payoffs, self.ended, self.scores, self.turns,
-        )  # fmt: skip
+        self._run(kernel_, self._records, choices, self._legal_sets, *self._shown, *self._results)
 
     @property
     def legal_sets(self) -> np.ndarray:
@@ -141,18 +145,27 @@ class Batch:
         if self.copy:
             self._allocate()
         self._forget_results()
-        self._run(_show_all, self._records, self._legal_sets, self.observations, self._masks, self.players)
+        self._run(_show_all, self._records, self._legal_sets, *self._shown)
 
     def _run(self, kernel_: Any, *arrays: np.ndarray) -> None:
-        shares = self._shares.copy()
+        shares, helpers, was_done = self._shares.copy(), [], False
+        run = self._entry_point(kernel_, shares, 0, *arrays)
+        try:
+            with suppress(RuntimeError):  # no thread can be started: this one does everything
+                for thread in self._others:
+                    helpers.append(self._helpers().submit(run, shares, thread, *arrays))
+            was_done = run(shares, 0, *arrays)
+        finally:  # whatever comes between, no helper works on when this returns
+            running = [helper for helper in helpers if not helper.cancel()]
+            if not was_done:
+                for helper in wait(running).done:
+                    helper.result()
+
+    def _entry_point(self, kernel_: Any, *arguments: Any) -> Any:
         run = self._entry_points.get(kernel_)
         if run is None:
-            run = self._entry_points[kernel_] = entry_point(kernel_, shares, 0, *arrays)
-        helpers = [self._helpers().submit(partial(run, shares, thread, *arrays)) for thread in self._others]
-        was_done = run(shares, 0, *arrays)
-        for helper in helpers:
-            if not helper.cancel() and not was_done:
-                helper.result()
+            run = self._entry_points[kernel_] = entry_point(kernel_, *arguments)
+        return run
 
     def _helpers(self) -> ThreadPoolExecutor:
         if self._pool is None or self._pool_process != os.getpid():  # a fork has the pool, but not its threads
@@ -165,7 +178,11 @@ class Batch:
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
-        # Views again, not the copies that pickling made of them.
+        # As this process has them, compiled or in plain Python, and views, not the copies that pickling made of them.
+        self._share_out()
+        for name in ("_legal_sets", "_masks", "_pickers"):
+            setattr(self, name, plain_records(getattr(self, name).view(np.recarray)))
+        self._shown = self.observations, self._masks, self.players
         self.action_masks = self._bools()
         self._records = plain_records(self.states)
 

@@ -56,11 +56,14 @@ def kernel(function: Callable[..., Any]) -> Any:
 def entry_point(kernel_: Any, *arguments: Any) -> Callable[..., Any]:
     """A kernel compiled for arguments of these types; calls do not look at the types again, in a third of the time.
 
-    What it is given later must have the same types; arrays that it only reads may also be read-only.
+    What it is given later must have the same types and layouts: nothing checks that. Arrays that are only read may be
+    read-only, which makes no difference to the code.
     """
     if not IS_COMPILED:
         return kernel_
-    compiled: Callable[..., Any] = kernel_.compile(tuple(numba.typeof(argument) for argument in arguments))
+    kinds = [numba.typeof(argument) for argument in arguments]
+    kinds = [kind.copy(readonly=False) if isinstance(kind, types.Array) else kind for kind in kinds]
+    compiled: Callable[..., Any] = kernel_.compile(tuple(kinds))
     return compiled
 
 

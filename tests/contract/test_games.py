@@ -6,14 +6,19 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mandala_env.core import batch as core_batch
 from mandala_env.core import shares
 from mandala_env.core.batch import Batch
 from mandala_env.core.game import IllegalAction
+from mandala_env.core.jit import IS_COMPILED
 from mandala_env.core.rng import spread_seeds
 
 from . import seeded_play
@@ -239,6 +244,63 @@ def test_a_copied_batch_goes_on_as_the_batch_does(game: Any, monkeypatch: pytest
             expected, shown = (record(each, 90) for each in (batch, twin))
             for name in RESULTS:
                 assert np.array_equal(expected[name], shown[name]), name
+
+
+def test_a_pickled_batch_goes_on_in_plain_python(game: Any, tmp_path: Path) -> None:
+    batch = Batch(game, 3, seed=6, num_threads=2)
+    (tmp_path / "batch").write_bytes(pickle.dumps(batch))
+    batch.step(batch.action_masks.argmax(axis=1))
+    code = (
+        "import pickle, sys; batch = pickle.load(open(sys.argv[1], 'rb')); "
+        "batch.step(batch.action_masks.argmax(axis=1)); print(batch.observations.tolist())"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    told = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "batch"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert json.loads(told.stdout) == batch.observations.tolist()
+
+
+def test_a_batch_fills_its_own_arrays_whatever_is_put_in_their_place(game: Any) -> None:
+    batch, twin = (Batch(game, 3, seed=6, copy=False) for _ in range(2))
+    own = batch.observations
+    wide = np.zeros((3, 2 * own.shape[1]), np.int8)
+    batch.observations, batch.turns = wide[:, ::2], np.broadcast_to(np.int16(0), 3)
+    for _ in range(20):
+        batch.step_random(), twin.step_random()
+    assert not wide.any() and np.array_equal(own, twin.observations)
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
+def test_read_only_actions_are_taken_and_compile_nothing_anew(game: Any) -> None:
+    kinds = [len(kernel.overloads) for kernel in (core_batch._step, core_batch._first_illegal)]
+    batch = Batch(game, 3, seed=6)
+    actions = batch.action_masks.argmax(axis=1)
+    actions.flags.writeable = False
+    batch.step(actions)
+    batch.step(batch.action_masks.argmax(axis=1))
+    now = [len(kernel.overloads) for kernel in (core_batch._step, core_batch._first_illegal)]
+    assert all(number <= before + 1 for number, before in zip(now, kinds, strict=True))
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="plain Python runs in one thread")
+def test_a_batch_waits_for_its_threads_when_it_is_interrupted(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "GAMES_OF_A_THREAD", 1)
+    batch, begun, ended = Batch(game, 300, seed=6, num_threads=2), threading.Event(), threading.Event()
+
+    def run(shares: Any, thread: int, *arrays: Any) -> bool:
+        if thread == 0:
+            assert begun.wait(20)
+            raise KeyboardInterrupt
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+        return True
+
+    batch._entry_points[core_batch._step_random] = run
+    with pytest.raises(KeyboardInterrupt):
+        batch.step_random()
+    assert ended.is_set()
 
 
 def test_an_illegal_action_in_a_batch_is_named_and_changes_no_game(game: Any) -> None:
