@@ -1,7 +1,6 @@
 """N games at once: arrays in, arrays out. These are the only loops over games."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +12,7 @@ from mandala_env.core.game import Game
 from mandala_env.core.jit import IS_COMPILED, empty_rows, entry_point, jit, kernel, plain_records, row_type
 from mandala_env.core.rng import below, spread_seeds
 from mandala_env.core.shares import FEW, is_done, share_out, take
+from mandala_env.threads import Threads
 
 # A stream of random choices that is not a game's own. The second field keeps numba from taking a state for a picker.
 PICKER = np.dtype([("generator", np.uint64), ("picker", np.uint64)])
@@ -55,8 +55,6 @@ class Batch:
         self._mask_type = row_type(np.uint64, num_eights(len(game.actions)))
         self._share_out()
         self._entry_points: dict[Any, Any] = {}
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_process = 0
         self._records = plain_records(self.states)
         self._allocate()
         self._forget_results()
@@ -66,6 +64,7 @@ class Batch:
         self._shares = share_out(self.num_games, self.num_threads)
         # Plain Python runs in one thread at a time.
         self._others = range(1, len(self._shares) - 1 if IS_COMPILED else 1)
+        self._threads = Threads(max(1, len(self._others)))
 
     def _allocate(self) -> None:
         n, game = self.num_games, self.game
@@ -153,7 +152,7 @@ class Batch:
         try:
             with suppress(RuntimeError):  # no thread can be started: this one does everything
                 for thread in self._others:
-                    helpers.append(self._helpers().submit(run, shares, thread, *arrays))
+                    helpers.append(self._threads.pool.submit(run, shares, thread, *arrays))
             was_done = run(shares, 0, *arrays)
         finally:  # whatever comes between, no helper works on when this returns
             running = [helper for helper in helpers if not helper.cancel()]
@@ -167,14 +166,8 @@ class Batch:
             run = self._entry_points[kernel_] = entry_point(kernel_, *arguments)
         return run
 
-    def _helpers(self) -> ThreadPoolExecutor:
-        if self._pool is None or self._pool_process != os.getpid():  # a fork has the pool, but not its threads
-            self._pool = ThreadPoolExecutor(len(self._others), thread_name_prefix="mandala-batch")
-            self._pool_process = os.getpid()
-        return self._pool
-
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_pool": None, "_entry_points": {}}
+        return self.__dict__ | {"_entry_points": {}}
 
     def __setstate__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)

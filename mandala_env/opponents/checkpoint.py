@@ -1,7 +1,6 @@
 """A trained network as an opponent."""
 
 from abc import abstractmethod
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from mandala_env.opponents.base import MOST_THREADS, Opponent, number, whole
 from mandala_env.policies.checkpoint import load_checkpoint
 from mandala_env.policies.fused import choose_legal
 from mandala_env.policies.network import PolicyValueNetwork
+from mandala_env.threads import Threads
 
 CHUNK = 512  # rows a forward pass: their activations stay in the processor's cache
 
@@ -59,6 +59,7 @@ class NetworkOpponent(LogitsOpponent):
     ) -> None:
         super().__init__(game, seed, temperature)
         self.threads = whole(threads, "threads", MOST_THREADS)
+        self._threads = Threads(self.threads)
         self.network = network
         with torch.no_grad():
             self._matrices = network.matrices()
@@ -66,11 +67,8 @@ class NetworkOpponent(LogitsOpponent):
     def evaluate(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Logits (n, A) and values (n,) of observations (n, F)."""
         parts = split(observations)
-        if min(self.threads, len(parts)) == 1:
-            outputs = list(map(self._evaluate_part, parts))
-        else:
-            with ThreadPoolExecutor(min(self.threads, len(parts))) as pool:
-                outputs = list(pool.map(self._evaluate_part, parts))
+        is_shared = min(self.threads, len(parts)) > 1
+        outputs = list((self._threads.pool.map if is_shared else map)(self._evaluate_part, parts))
         return (
             torch.cat([logits for logits, _ in outputs]).float().numpy(),
             torch.cat([values for _, values in outputs]).float().numpy(),
