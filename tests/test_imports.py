@@ -22,15 +22,16 @@ ROOT = PACKAGE.parent
 # imports nothing of ours, so everybody may ask it.
 ALLOWED = {
     "words": set(),
+    "threads": set(),
     "files": set(),
     "registry": {"words"},
-    "core": {"registry", "words"},
+    "core": {"registry", "threads", "words"},
     "games": {"core", "words"},
     "policies": {"core", "files", "registry", "words"},
-    "opponents": {"core", "files", "policies", "registry", "words"},
+    "opponents": {"core", "files", "policies", "registry", "threads", "words"},
     "pictures": {"core", "registry"},
     "transcript": {"core", "files", "registry"},
-    "arena": {"core", "files", "opponents", "pictures", "registry", "transcript"},
+    "arena": {"core", "files", "opponents", "pictures", "registry", "transcript", "words"},
     "adapters": {"core", "opponents", "pictures", "policies", "registry", "transcript"},
     "web": {"core", "opponents", "arena", "pictures", "registry", "transcript"},
     "pettingzoo_ids": {"when_imported"},
@@ -45,6 +46,7 @@ FOREIGN = {
     "transcript": {"numpy"},
     "pictures": {"numpy", "pygame", "resvg_py"},  # the last two inside functions only
     "words": set(),
+    "threads": set(),
     "files": set(),
     "registry": set(),
     "__init__": set(),
