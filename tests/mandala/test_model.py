@@ -236,14 +236,15 @@ def compare_one_game(game: Any, start: Position, met: Counter[str], seed: int) -
 def somewhere_in_a_game(game: Any, chance: random.Random) -> Position:
     """Play some random actions from a new deal and return the last position in which somebody is to play."""
     state = game.deal(chance.randrange(2**32))
-    position = game.position(state)
+    last = state.copy()
     player = Player(chance)
     for _ in range(chance.randrange(25)):
         if game.is_over(state):
             break
-        if position_now := game.position(state):
-            position = position_now if position_now["phase"] == "play" else position
+        if state.phase == 0:
+            last = state.copy()
         game.apply(state, game.actions.parse(player.choose([game.actions.text(a) for a in game.legal_actions(state)])))
+    position: Position = game.position(last)
     return position
 
 
