@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.adapters.results import endings
-from mandala_env.core.actions import num_eights, num_words, write_mask_eights
+from mandala_env.core.actions import empty_sets, num_eights, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, is_over, legal, payoff, score
 from mandala_env.core.game import Game
 from mandala_env.core.jit import kernel, plain_records
@@ -81,7 +81,7 @@ class LearnerGames:
         self.players = np.full(self.num_games, NOBODY, np.int8)
         self.observations = np.zeros((self.num_games, game.layout.size), np.int8)
         self._mask_eights = np.zeros((self.num_games, num_eights(len(game.actions))), np.uint64)
-        self._words = np.zeros(num_words(len(game.actions)), np.uint64)
+        self._sets = empty_sets(1, len(game.actions))
         self._payoffs = np.zeros((self.num_games, game.num_players), np.float32)
         self._scores = np.zeros((self.num_games, game.num_players), np.int32)
 
@@ -171,7 +171,7 @@ class LearnerGames:
             if len(dealt):
                 self.seats[dealt] = _draw_seats(self._states["generator"][dealt], self.game.num_players)
         _play(
-            self._states, rows, actions, self.seats, self._words, self._mask_eights, self.observations,
+            self._states, rows, actions, self.seats, self._sets, self._mask_eights, self.observations,
             self.players, self._payoffs, self._scores,
         )  # fmt: skip
 
@@ -235,13 +235,14 @@ def _draw_seats(generators: np.ndarray, num_players: int) -> np.ndarray:
 
 @kernel
 def _play(
-    states: Any, rows: Any, actions: Any, seats: Any, words: Any, mask_eights: Any, observations: Any,
+    states: Any, rows: Any, actions: Any, seats: Any, sets: Any, mask_eights: Any, observations: Any,
     players: Any, payoffs: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Carry out one action, DEAL or SHOW in each of some games, and write what the player to decide knows and may do.
 
     In a game that is over it is what the learner's seat knows, and the results.
     """
+    words = sets[0].row
     for k in range(len(rows)):
         i = rows[k]
         if actions[k] == DEAL:

@@ -73,6 +73,7 @@ def warm_up(game: Game) -> None:
     game.apply(state, game.legal_actions(state)[0])
     game.scores(state), game.payoffs(state)
     game.imagine(game.observe(state, 0), 0)
+    game.from_position(game.position(state), 0)
     play, _ = aec_play(game, "env", steps=4)
     play()
 

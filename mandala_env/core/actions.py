@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.jit import IS_COMPILED, jit, row_type
+from mandala_env.core.jit import IS_COMPILED, empty_rows, jit, row_type
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ def num_words(num_actions: int) -> int:
     return (num_actions + 63) // 64
 
 
-def set_type(num_actions: int) -> np.dtype:
-    """Rows that hold a set of actions each, see `row_type`."""
-    return row_type(np.uint64, num_words(num_actions))
+def empty_sets(count: int, num_actions: int) -> np.ndarray:
+    """Room for `count` sets of actions in the form that kernels take, see `empty_rows`."""
+    return empty_rows(count, row_type(np.uint64, num_words(num_actions)))
 
 
 @jit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.actions import count_allowed, is_allowed, nth_allowed, num_eights, set_type, write_mask_eights
+from mandala_env.core.actions import count_allowed, empty_sets, is_allowed, nth_allowed, num_eights, write_mask_eights
 from mandala_env.core.dispatch import apply, deal, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
 from mandala_env.core.jit import IS_COMPILED, empty_rows, entry_point, jit, kernel, plain_records, row_type
@@ -50,7 +50,7 @@ class Batch:
         self.states["generator"] = spread_seeds(seed, self.num_games) if seeds is None else seeds
         self._pickers = plain_records(np.zeros(self.num_games, PICKER).view(np.recarray))
         self._pickers["generator"] = ~self.states["generator"]
-        self._legal_sets = empty_rows(self.num_games, set_type(len(game.actions)))
+        self._legal_sets = empty_sets(self.num_games, len(game.actions))
         # Eight bools are written at once, so a row of a mask in memory is a whole number of eights.
         self._mask_type = row_type(np.uint64, num_eights(len(game.actions)))
         self._share_out()
@@ -197,7 +197,7 @@ def _show(states: Any, legal_sets: Any, observations: Any, masks: Any, players: 
     for i in range(start, stop):
         write_mask_eights(legal_sets[i].row, masks[i].row)
     for i in range(start, stop):
-        encode(states[i], players[i], observations[i])
+        encode(states[i], np.int64(players[i]), observations[i])
 
 
 @jit

@@ -12,6 +12,8 @@ import numba
 import numpy as np
 from numba.extending import overload
 
+from mandala_env.core.jit import OPTIONS
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -57,7 +59,7 @@ def legal(state: Any, words: Any) -> Any:
     return _by_dtype[state.dtype].legal(state, words)
 
 
-def apply(state: Any, action: int) -> Any:
+def apply(state: Any, action: Any) -> Any:
     """See `Rules`."""
     return _by_dtype[state.dtype].apply(state, action)
 
@@ -77,7 +79,7 @@ def payoff(state: Any, out: Any) -> Any:
     return _by_dtype[state.dtype].payoff(state, out)
 
 
-def encode(state: Any, player: int, obs: Any) -> Any:
+def encode(state: Any, player: Any, obs: Any) -> Any:
     """See `Rules`."""
     return _by_dtype[state.dtype].encode(state, player, obs)
 
@@ -92,11 +94,11 @@ def _rules(record: Any, name: str) -> Any:
 
 
 # strict=False: numba would otherwise compare the annotations too, not only the names, of the arguments.
-overload(deal, strict=False)(lambda state: _rules(state, "deal"))
-overload(legal, strict=False)(lambda state, words: _rules(state, "legal"))
-overload(apply, strict=False)(lambda state, action: _rules(state, "apply"))
-overload(is_over, strict=False)(lambda state: _rules(state, "is_over"))
-overload(score, strict=False)(lambda state, points: _rules(state, "score"))
-overload(payoff, strict=False)(lambda state, out: _rules(state, "payoff"))
-overload(encode, strict=False)(lambda state, player, obs: _rules(state, "encode"))
-overload(imagine, strict=False)(lambda obs, state: _rules(state, "imagine"))
+overload(deal, strict=False, jit_options=OPTIONS)(lambda state: _rules(state, "deal"))
+overload(legal, strict=False, jit_options=OPTIONS)(lambda state, words: _rules(state, "legal"))
+overload(apply, strict=False, jit_options=OPTIONS)(lambda state, action: _rules(state, "apply"))
+overload(is_over, strict=False, jit_options=OPTIONS)(lambda state: _rules(state, "is_over"))
+overload(score, strict=False, jit_options=OPTIONS)(lambda state, points: _rules(state, "score"))
+overload(payoff, strict=False, jit_options=OPTIONS)(lambda state, out: _rules(state, "payoff"))
+overload(encode, strict=False, jit_options=OPTIONS)(lambda state, player, obs: _rules(state, "encode"))
+overload(imagine, strict=False, jit_options=OPTIONS)(lambda obs, state: _rules(state, "imagine"))

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from mandala_env.core import dispatch
-from mandala_env.core.actions import ActionTable, is_allowed, num_words, write_mask
+from mandala_env.core.actions import ActionTable, empty_sets, is_allowed, write_mask
 from mandala_env.core.dispatch import Rules, register_rules
 from mandala_env.core.jit import kernel
 from mandala_env.core.layout import Layout
@@ -96,7 +96,7 @@ class Game:
     def action_mask(self, state: State) -> np.ndarray:
         """Which actions the player to decide may take, bool of shape (A,); all False when the game is over."""
         mask = np.zeros(len(self.actions), bool)
-        _write_mask(state, np.zeros(num_words(len(self.actions)), np.uint64), mask)
+        _write_mask(state, empty_sets(1, len(self.actions)), mask)
         return mask
 
     def legal_actions(self, state: State) -> list[int]:
@@ -105,7 +105,7 @@ class Game:
 
     def apply(self, state: State, action: int) -> None:
         """Carry out an action in place; raises IllegalAction, and changes nothing, if the rules do not allow it."""
-        if not _apply_if_legal(state, np.zeros(num_words(len(self.actions)), np.uint64), self.check_id(action)):
+        if not _apply_if_legal(state, empty_sets(1, len(self.actions)), self.check_id(action)):
             raise self.illegal(state, action)
 
     def check_id(self, action: Any) -> int:
@@ -129,7 +129,7 @@ class Game:
 
     def scores(self, state: State) -> tuple[int, ...]:
         """Every player's points as the cards lie now."""
-        points = np.zeros(self.num_players, np.int64)
+        points = np.zeros(self.num_players, np.int32)
         _score(state, points)
         return tuple(points.tolist())
 
@@ -207,13 +207,14 @@ def _deal(state: Any) -> None:
 
 
 @kernel
-def _write_mask(state: Any, words: Any, mask: Any) -> None:
-    dispatch.legal(state, words)
-    write_mask(words, mask)
+def _write_mask(state: Any, sets: Any, mask: Any) -> None:
+    dispatch.legal(state, sets[0].row)
+    write_mask(sets[0].row, mask)
 
 
 @kernel
-def _apply_if_legal(state: Any, words: Any, action: int) -> bool:
+def _apply_if_legal(state: Any, sets: Any, action: int) -> bool:
+    words = sets[0].row
     dispatch.legal(state, words)
     if action < 0 or not is_allowed(words, action):
         return False

@@ -13,7 +13,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,12 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import caching
+from numba.core.compiler import Compiler
 
 PACKAGE = Path(__file__).resolve().parent.parent
 IS_COMPILED = not numba.config.DISABLE_JIT
+# The same for all functions: numba compiles what they share (min, max, slices) once for each set of options.
+OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
 
 def _name_of_record(record: types.Record) -> tuple[str, tuple[str]]:
@@ -39,15 +42,40 @@ types.Record.mangling_args = property(_name_of_record)
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Compile a function that is called from compiled code."""
-    return numba.njit(nogil=True, error_model="numpy")(function) if IS_COMPILED else function
+    """Compile a function that compiled functions call; Python calls kernels only.
+
+    There is one version for all signed whole numbers: numba by itself compiles one for each constant and each width.
+    """
+    if not IS_COMPILED:
+        return function
+    dispatcher = numba.njit(**OPTIONS)(function)
+    find_template = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return find_template([plain_number(kind) for kind in args], {name: plain_number(kws[name]) for name in kws})
+
+    dispatcher.get_call_template = get_call_template
+    # Nothing is compiled that Python could call; numba does not know that it cannot, and would jump to nowhere.
+    dispatcher._insert = lambda *_, **__: None
+    dispatcher._compile_for_args = partial(_refuse, function.__name__)
+    return dispatcher
+
+
+def _refuse(name: str, *_: Any, **__: Any) -> None:
+    raise TypeError(f"{name} can be called by compiled functions only: Python calls kernels, see mandala_env.core.jit")
+
+
+def plain_number(kind: Any) -> Any:
+    """The type that stands for all signed whole numbers; other types as they are."""
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) and kind.signed else kind
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, once for all processes: its machine code is kept in `cache_folder()`."""
     if not IS_COMPILED:
         return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = numba.njit(pipeline_class=_KernelCompiler, **OPTIONS)(function)
     if cache_folder() is not None:
         dispatcher._cache = _KernelCache(function)
     return dispatcher
@@ -83,6 +111,13 @@ def row_type(dtype: Any, length: int) -> np.dtype:
 def empty_rows(count: int, row_type_: np.dtype) -> np.ndarray:
     """An array of `count` rows in the form that kernels take; `view` shows the numbers."""
     return np.empty(count, row_type_) if IS_COMPILED else np.recarray(count, row_type_)
+
+
+@jit
+def copy_row(target: Any, source: Any) -> None:
+    """Copy numbers into a row of the same length; for `target[:] = source` numba compiles its error message, too."""
+    for place in range(len(target)):
+        target[place] = source[place]
 
 
 @cache
@@ -132,6 +167,14 @@ def _own_folder(parent: Path) -> Path | None:
         return None
     is_open = os.name == "posix" and found.st_mode & 0o022
     return folder if stat.S_ISDIR(found.st_mode) and found.st_uid == user and not is_open else None
+
+
+class _KernelCompiler(Compiler):
+    """Compiles what Python calls, too; only here, for the options are those of the functions that a kernel calls."""
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.no_cpython_wrapper = False
+        return super().define_pipelines()
 
 
 class _KernelLocator(caching._CacheLocator):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.actions import is_allowed, num_words, write_mask
+from mandala_env.core.actions import empty_sets, is_allowed, write_mask
 from mandala_env.core.dispatch import apply, deal, encode, is_over, legal
 from mandala_env.core.game import Game
 from mandala_env.core.jit import entry_point, jit, kernel, plain_records
@@ -30,7 +30,7 @@ class Single:
         states = game.blank_states(1)
         states["generator"] = spread_seeds(seed, 1)
         self._states = plain_records(states)
-        self._words = np.zeros(num_words(len(game.actions)), np.uint64)
+        self._sets = empty_sets(1, len(game.actions))
         self._obs = np.zeros(game.layout.size, np.int8)
         self._highest = game.layout.highest
         self.mask = np.zeros(len(game.actions), np.int8)
@@ -39,7 +39,7 @@ class Single:
         self._redeal()
 
     def _bind(self) -> None:
-        shown = self._words, self.mask, self._obs, self.units, self._highest
+        shown = self._sets, self.mask, self._obs, self.units, self._highest
         self._step = entry_point(_step_one, self._states, 0, *shown)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Single:
         self._bind()
 
     def _redeal(self) -> None:
-        self.player = _deal_one(self._states, self._words, self.mask, self._obs, self.units, self._highest)
+        self.player = _deal_one(self._states, self._sets, self.mask, self._obs, self.units, self._highest)
 
     @property
     def state(self) -> Any:
@@ -72,7 +72,7 @@ class Single:
         if seed is None:
             state.generator = spread_seeds(int(self._states["generator"][0]), 1)[0]
         self._states[0] = state
-        self.player = _show_one(self._states, self._words, self.mask, self._obs, self.units, self._highest)
+        self.player = _show_one(self._states, self._sets, self.mask, self._obs, self.units, self._highest)
 
     def is_legal(self, action: Any) -> bool:
         """May the player to decide take this action?"""
@@ -82,7 +82,7 @@ class Single:
     def step(self, action: Any) -> None:
         """Carry out an action; raises IllegalAction, and changes nothing, if the rules do not allow it."""
         player = self._step(
-            self._states, self._id(action), self._words, self.mask, self._obs, self.units, self._highest
+            self._states, self._id(action), self._sets, self.mask, self._obs, self.units, self._highest
         )  # fmt: skip
         if player == ILLEGAL:
             raise self.game.illegal(self.state, action)
@@ -98,8 +98,8 @@ class Single:
 
 
 @jit
-def _show(states: Any, words: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
-    state = states[0]
+def _show(states: Any, sets: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
+    state, words = states[0], sets[0].row
     legal(state, words)
     write_mask(words, mask)
     for seat in range(units.shape[0]):
@@ -110,19 +110,19 @@ def _show(states: Any, words: Any, mask: Any, obs: Any, units: Any, highest: Any
 
 
 @kernel
-def _deal_one(states: Any, words: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
+def _deal_one(states: Any, sets: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
     deal(states[0])
-    return _show(states, words, mask, obs, units, highest)
+    return _show(states, sets, mask, obs, units, highest)
 
 
 @kernel
-def _show_one(states: Any, words: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
-    return _show(states, words, mask, obs, units, highest)
+def _show_one(states: Any, sets: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
+    return _show(states, sets, mask, obs, units, highest)
 
 
 @kernel
-def _step_one(states: Any, action: int, words: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
-    if action < 0 or not is_allowed(words, action):
+def _step_one(states: Any, action: int, sets: Any, mask: Any, obs: Any, units: Any, highest: Any) -> int:
+    if action < 0 or not is_allowed(sets[0].row, action):
         return ILLEGAL
     apply(states[0], action)
-    return _show(states, words, mask, obs, units, highest)
+    return _show(states, sets, mask, obs, units, highest)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mandala_env.core.actions import num_words, set_type
+from mandala_env.core.actions import empty_sets
 from mandala_env.core.game import Game
-from mandala_env.core.jit import empty_rows, plain_records
+from mandala_env.core.jit import plain_records
 from mandala_env.opponents.base import MOST_THREADS, Opponent, load_opponent, whole
 from mandala_env.opponents.tree import (
     LONGEST_PATH,
@@ -86,7 +86,7 @@ class SearchOpponent(Opponent):
         def work(rows: slice) -> int:
             count: int = search_by_playouts(
                 observations[rows], masks[rows], plain(pickers[rows]), plain(self.game.blank_states(1)),
-                records(self.simulations + 1, NODE), empty_rows(2, set_type(masks.shape[1])), self.simulations,
+                records(self.simulations + 1, NODE), empty_sets(2, masks.shape[1]), self.simulations,
                 self.game.num_players, self.policy == "heuristic", actions[rows],
             )  # fmt: skip
             return count
@@ -106,15 +106,15 @@ class SearchOpponent(Opponent):
         states, searches = plain(self.game.blank_states(n)), records(n, SEARCH)
         nodes = records((n, self.simulations + 1), NODE)
         paths, movers = np.zeros((n, LONGEST_PATH), np.int32), np.zeros((n, LONGEST_PATH), np.int8)
-        root_words = np.zeros((n, num_words(num_actions)), np.uint64)
+        root_sets = empty_sets(n + 1, num_actions)
         root_logits = np.zeros((n, num_actions), np.float32)
-        begin(observations, masks, plain(pickers), states, searches, nodes, root_words, actions)
+        begin(observations, masks, plain(pickers), states, searches, nodes, root_sets, actions)
         rows = np.flatnonzero(actions == NONE)
         leaves = observations[rows]
         while len(rows):
             logits, values = evaluate_alike(network, leaves)
             advance(
-                rows, logits, values, observations, states, searches, nodes, paths, movers, root_words, root_logits,
+                rows, logits, values, observations, states, searches, nodes, paths, movers, root_sets, root_logits,
                 self.simulations, self.game.num_players, leaves, actions,
             )  # fmt: skip
             is_unfinished = actions[rows] == NONE

@@ -19,7 +19,7 @@ from numba.extending import overload
 from mandala_env.core.actions import allow, count_allowed, is_allowed, nth_allowed, write_mask
 from mandala_env.core.dispatch import apply, encode, imagine, is_over, legal, payoff, score
 from mandala_env.core.game import Game
-from mandala_env.core.jit import IS_COMPILED, jit, kernel
+from mandala_env.core.jit import IS_COMPILED, copy_row, jit, kernel
 from mandala_env.core.rng import GOLDEN, below, next_bits
 
 # One action after a sequence of actions; node 0 is the observation itself.
@@ -197,10 +197,10 @@ def search_by_playouts(
     Returns how many actions were carried out in imagined states.
     """
     root_words, words = sets[0].row, sets[1].row
-    path, movers = np.zeros(LONGEST_PATH, np.int32), np.zeros(LONGEST_PATH, np.int8)
-    results, points = np.zeros(num_players), np.zeros(num_players, np.int64)
-    obs, mask = np.zeros((1, observations.shape[1]), np.int8), np.zeros((1, masks.shape[1]), np.bool_)
-    chosen = np.zeros(1, np.int64)
+    path, movers = np.empty(LONGEST_PATH, np.int32), np.empty(LONGEST_PATH, np.int8)
+    results, points = np.empty(num_players), np.empty(num_players, np.int32)
+    obs, mask = np.empty((1, observations.shape[1]), np.int8), np.empty((1, masks.shape[1]), np.bool_)
+    chosen = np.empty(1, np.int64)
     state, num_tried = states[0], 0
     for i in range(len(observations)):
         if allowed_at_root(observations[i], masks[i], state, root_words) == 1:
@@ -210,7 +210,7 @@ def search_by_playouts(
         size = 1
         worlds = next_bits(pickers[i])
         for _ in range(simulations):
-            words[:] = root_words
+            copy_row(words, root_words)
             node = next_node(nodes, ROOT, words, pickers[i], size)
             imagine_world(observations[i], worlds, nodes[node].visits, state)
             length = walk(state, nodes, node, size, words, path, movers)
@@ -229,7 +229,7 @@ def walk(state: Any, nodes: Any, node: int, new: int, words: Any, path: Any, mov
     while True:
         path[length], movers[length] = node, state.player
         length += 1
-        apply(state, nodes[node].action)
+        apply(state, np.int64(nodes[node].action))
         if node == new or length == LONGEST_PATH or is_over(state):
             return length
         legal(state, words)
@@ -245,7 +245,7 @@ def play_out(state: Any, words: Any, by_heuristic: bool, obs: Any, mask: Any, pi
         legal(state, words)
         if by_heuristic:
             write_mask(words, mask[0])
-            encode(state, state.player, obs[0])
+            encode(state, np.int64(state.player), obs[0])
             heuristic(state, obs, mask, pickers, chosen)
             action = chosen[0]
         else:
@@ -274,12 +274,12 @@ def judge(state: Any, points: Any, results: Any) -> None:
 
 @kernel
 def begin(
-    observations: Any, masks: Any, pickers: Any, states: Any, searches: Any, nodes: Any, root_words: Any, actions: Any
+    observations: Any, masks: Any, pickers: Any, states: Any, searches: Any, nodes: Any, root_sets: Any, actions: Any
 ) -> None:
     """Begin a search for each row; actions (n,) get the action where there is only one, elsewhere NONE."""
     for i in range(len(observations)):
-        is_only = allowed_at_root(observations[i], masks[i], states[i], root_words[i]) == 1
-        actions[i] = nth_allowed(root_words[i], 0) if is_only else NONE
+        is_only = allowed_at_root(observations[i], masks[i], states[i], root_sets[i].row) == 1
+        actions[i] = nth_allowed(root_sets[i].row, 0) if is_only else NONE
         nodes[i, ROOT].child, nodes[i, ROOT].visits = NONE, 0
         searches[i].worlds = next_bits(pickers[i])
         searches[i].num_nodes = 1
@@ -289,22 +289,23 @@ def begin(
 @kernel
 def advance(
     rows: Any, logits: Any, values: Any, observations: Any, states: Any, searches: Any, nodes: Any, paths: Any,
-    movers: Any, root_words: Any, root_logits: Any, simulations: int, num_players: int, leaves: Any, actions: Any,
+    movers: Any, root_sets: Any, root_logits: Any, simulations: int, num_players: int, leaves: Any, actions: Any,
 ) -> None:  # fmt: skip
     """Take each search that waits from one evaluation to the next.
 
     rows     (n,) the searches whose leaves the network has judged: logits (n, A), values (n,)
     leaves   (n, F) get what the network is to look at next, from the seat of the player who decides there
     actions  (N,) get the action of the searches that are finished
+    root_sets (N + 1,) what there is to choose among, and one set to work with
     """
-    words, weights = np.zeros(root_words.shape[1], np.uint64), np.zeros(logits.shape[1], np.float32)
-    results = np.zeros(num_players)
+    words, weights = root_sets[len(observations)].row, np.empty(logits.shape[1], np.float32)
+    results = np.empty(num_players)
     for k in range(len(rows)):
         i = rows[k]
         state, search, tree, path, seats = states[i], searches[i], nodes[i], paths[i], movers[i]
         at, judged, value = search.node, logits[k], values[k]
         if at == ROOT:
-            root_logits[i, :] = judged
+            copy_row(root_logits[i], judged)
             search.root_value = value
         elif tree[at].visits == 0 or search.depth == LONGEST_PATH:
             share(value, state.player, results)
@@ -312,7 +313,8 @@ def advance(
             at = ROOT
         while tree[ROOT].visits < simulations:
             if at == ROOT:
-                words[:], judged, value = root_words[i], root_logits[i], search.root_value
+                judged, value = root_logits[i], search.root_value
+                copy_row(words, root_sets[i].row)
             else:
                 legal(state, words)
             node = likely_node(tree, at, words, judged, value, weights, search.num_nodes)
@@ -320,7 +322,7 @@ def advance(
                 imagine_world(observations[i], search.worlds, tree[node].visits, state)
                 search.depth = 0
             if move(state, search, tree, node, path, seats, results):
-                encode(state, state.player, leaves[k])
+                encode(state, np.int64(state.player), leaves[k])
                 break
             at = ROOT
         if tree[ROOT].visits == simulations:
@@ -334,7 +336,7 @@ def move(state: Any, search: Any, nodes: Any, node: int, path: Any, movers: Any,
     search.depth += 1
     search.node = node
     search.num_nodes += node == search.num_nodes
-    apply(state, nodes[node].action)
+    apply(state, np.int64(nodes[node].action))
     if not is_over(state):
         return True
     payoff(state, results)

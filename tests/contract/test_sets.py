@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from mandala_env.core.actions import allow, count_allowed, is_allowed, nth_allowed, num_words
+from mandala_env.core import actions as sets
+from mandala_env.core.actions import num_words
+from tests.compiled import called
+
+allow, is_allowed, count_allowed, nth_allowed = map(
+    called, (sets.allow, sets.is_allowed, sets.count_allowed, sets.nth_allowed)
+)
 
 
 @pytest.mark.parametrize("num_actions", [1, 63, 64, 65, 150, 272])

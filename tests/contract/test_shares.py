@@ -9,18 +9,21 @@ import pytest
 
 from mandala_env.core import shares as module
 from mandala_env.core.jit import IS_COMPILED
-from mandala_env.core.shares import is_done, share_out, take
+from mandala_env.core.shares import share_out
+from tests.compiled import called
+
+take, is_done = called(module.take), called(module.is_done)
 
 
 @numba.njit(nogil=True)
 def visit(shares: Any, thread: int, visits: Any) -> bool:
     """Count the visits of each game, as a kernel would step them."""
-    first, last = take(shares, thread, 0)
+    first, last = module.take(shares, thread, 0)
     while first < last:
         for game in range(first, last):
             visits[game] += 1
-        first, last = take(shares, thread, last - first)
-    return is_done(shares, thread)
+        first, last = module.take(shares, thread, last - first)
+    return module.is_done(shares, thread)
 
 
 @pytest.mark.skipif(not IS_COMPILED, reason="plain Python takes with one thread only")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mandala_env.core.game import Game
+from mandala_env.core.jit import kernel
 from mandala_env.core.position import PositionError, Reader, list_items, pile_dict, plain, require, whole
 from mandala_env.games.flowers.destruction import takers
 from mandala_env.games.flowers.rules import FLOWERS_TO_END, has_legal_play, has_third_flower
@@ -193,7 +194,7 @@ def read_flower(value: Any, state: Any, player: int, name: str) -> None:
     index = read_colour(colour, COLOURS, name)
     has_room = state.flower_lows[player, -1, index] == 0
     require(has_room, f"{name}: there are tiles for {FLOWERS_PER_COLOUR} {colour} flowers only")
-    add_flower(state, player, index, read_value(one, name), read_value(two, name))
+    _add_flower(state, player, index, read_value(one, name), read_value(two, name))
 
 
 def read_mandala(game: Game, reader: Reader, mandala: int, state: Any) -> None:
@@ -226,7 +227,7 @@ def read_picking(game: Game, reader: Reader, state: Any) -> None:
         state.completer = part.whole("completer", 0, game.num_players - 1)
         face_up = state.face_up[state.completer, state.picking]
         require(face_up.any(), "picking.completer: who completed the mandala must have a card face up there")
-    first, second = takers(state, state.picking, state.completer)
+    first, second = _takers(state)
     require(first != second, "picking: nobody is asked to pick unless two players take a tile each")
     require(state.player == first, f"player: the holder of the marker picks, that is player {first}")
 
@@ -243,7 +244,7 @@ def read_skipped(game: Game, reader: Reader, state: Any) -> None:
             len(seats) < game.num_players and sorted(seats) == sorted(last),
             f"skipped: expected the players just before player {state.player}, not {shown(seats)}",
         )
-        could_play = [seat for seat in last if has_legal_play(state, seat)]
+        could_play = [seat for seat in last if _can_play(state, seat)]
         require(not could_play, f"skipped: player {could_play[0] if could_play else 0} had a legal play")
 
 
@@ -311,12 +312,35 @@ def check_phase(state: Any) -> None:
         require(colours[state.picking].all(), "picking.mandala: it is not complete")
     if state.phase == PLAY:
         require(not state.final, "final: in the final destructions nobody plays")
-        can_play = has_legal_play(state, state.player)
-        require(can_play, f"player: player {state.player} has no legal play and would be skipped")
+        require(
+            _can_play(state, int(state.player)), f"player: player {state.player} has no legal play and would be skipped"
+        )
     if state.phase == OVER:
         require(state.final or state.turn >= state.max_turns, "final: only max_turns ends a game without destructions")
         require(not state.final or not has_cards.any(), "mandalas: cards are left after the final destructions")
     elif not state.final:
         require(has_tiles.all(), "mandalas: expected two tiles at every mandala")
-        has_ended = has_third_flower(state)
-        require(not has_ended, f"flowers: the game would have ended with {FLOWERS_TO_END} flowers of a player")
+        require(not _has_ended(state), f"flowers: the game would have ended with {FLOWERS_TO_END} flowers of a player")
+
+
+# --- what the rules say of a state ----------------------------------------------------------------------------
+
+
+@kernel
+def _can_play(state: Any, player: int) -> bool:
+    return has_legal_play(state, player)
+
+
+@kernel
+def _has_ended(state: Any) -> bool:
+    return has_third_flower(state)
+
+
+@kernel
+def _takers(state: Any) -> tuple[int, int]:
+    return takers(state, state.picking, state.completer)
+
+
+@kernel
+def _add_flower(state: Any, player: int, colour: int, one: int, two: int) -> None:
+    add_flower(state, player, colour, one, two)

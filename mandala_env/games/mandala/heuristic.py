@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mandala_env.core.jit import jit, kernel
+from mandala_env.core.jit import copy_row, jit, kernel
 from mandala_env.core.piles import size
 from mandala_env.core.rng import below
 from mandala_env.games.mandala.actions import BUILD, CLAIM_COLOUR, COLOUR, COUNT, GROW, KIND, MANDALA
@@ -55,7 +55,7 @@ def choose(obs: Any, mask: Any, picker: Any, after: Any, scratch: Any) -> int:
     for action in range(len(mask)):
         if not mask[action]:
             continue
-        after[:] = obs
+        copy_row(after, obs)
         value = (
             value_of_claim(obs, COLOUR[action]) if KIND[action] == CLAIM_COLOUR else value_of(after, action, scratch)
         )
@@ -165,7 +165,7 @@ def shares_of(obs: Any, mandala: int, scratch: Any, i_complete: bool) -> float:
 
     On a tie of the fields the rival claims first: that is the rule when I complete it, and cautious when I do not.
     """
-    scratch[:] = obs
+    copy_row(scratch, obs)
     mine, rivals = field_size(obs, MY_FIELD, mandala), field_size(obs, RIVAL_FIELD, mandala)
     my_claim = mine > rivals
     shares = 0.0
