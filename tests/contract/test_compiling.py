@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
-from mandala_env.core.jit import IS_COMPILED, copy_row, jit, kernel
+from mandala_env.core.jit import IS_COMPILED, copy_row, jit
 from tests.compiled import called
 
 pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="nothing is compiled")
@@ -17,7 +18,7 @@ def is_below(number: Any, other: Any) -> Any:
     return number < other
 
 
-@kernel
+@numba.njit
 def compare(small: Any, large: Any, unsigned: Any) -> Any:
     """Numbers of all kinds beside each other."""
     return is_below(small[0], large[0]), is_below(large[0], small[0]), is_below(-7, 5), is_below(unsigned[0], 5)
