@@ -293,10 +293,10 @@ def advance(
 ) -> None:  # fmt: skip
     """Take each search that waits from one evaluation to the next.
 
-    rows     (n,) the searches whose leaves the network has judged: logits (n, A), values (n,)
-    leaves   (n, F) get what the network is to look at next, from the seat of the player who decides there
-    actions  (N,) get the action of the searches that are finished
-    root_sets (N + 1,) what there is to choose among, and one set to work with
+    rows       (n,) the searches whose leaves the network has judged: logits (n, A), values (n,)
+    leaves     (n, F) get what the network is to look at next, from the seat of the player who decides there
+    actions    (N,) get the action of the searches that are finished
+    root_sets  (N + 1,) what there is to choose among, and one set to work with
     """
     words, weights = root_sets[len(observations)].row, np.empty(logits.shape[1], np.float32)
     results = np.empty(num_players)

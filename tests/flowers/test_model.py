@@ -6,12 +6,14 @@ import random
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mandala_env.registry import load_game
 from tests.contract.soak import MODEL_GAMES
 
 from . import model
+from .contract import is_complete_set
 from .model import Pile, Position, common, minus, plus, size
 from .positions import area, make
 
@@ -151,6 +153,7 @@ def count_branches(met: Counter[str], before: Position, action: str, after: Posi
 
 def agreed_actions(game: Any, state: Any, position: Position) -> list[str]:
     """The legal actions of a state, of which engine and model say the same, as they do of its end and score."""
+    assert is_complete_set(np.array([state]))
     assert list(game.scores(state)) == model.score(position)
     legal = model.legal(position)
     assert [game.actions.text(action) for action in game.legal_actions(state)] == legal
