@@ -86,8 +86,13 @@ def search_rates(game: Game, batch: Batch, seconds: int) -> Iterator[str]:
         search = SearchOpponent(game, 0, simulations=simulations)
         rate = rate_of(partial(search.play_out, observations, masks, pickers, actions), seconds)
         yield f"{f'search, {simulations} simulations':<46}{rate * 64:8,.0f} decisions/s"
-    rate *= search.play_out(observations, masks, pickers, actions)
-    yield f"{'  actions in its imagined games':<46}{rate / 1e6:8.3f} million/s"
+    simulate, play = partial(search.play_out, observations, masks, pickers, actions), random_play(game, 1024)
+    num_tried, rates, shares = search.play_out(observations, masks, pickers, actions), [], []
+    for _ in range(5):  # by turns: the machine's speed changes from minute to minute
+        rates.append(rate_of(simulate, seconds / 5, parts=1) * num_tried)
+        shares.append(rates[-1] / (rate_of(play, seconds / 5, parts=1) * 1024))
+    share = f"{median(shares):.0%} of random play with 1,024 games beside it"
+    yield f"{'  actions in its imagined games':<46}{median(rates) / 1e6:8.3f} million/s ({share})"
 
 
 def random_play(game: Game, num_games: int, num_threads: int = 1) -> Callable[[], object]:

@@ -103,7 +103,7 @@ def forbid(words: Any, action: int) -> None:
 
 
 @jit
-def next_node(nodes: Any, parent: int, words: Any, picker: Any, new: int) -> int:
+def next_node(nodes: Any, parent: int, words: Any, picker: Any, new: int, logarithms: Any) -> int:
     """The node of the action to try next: one that was not tried yet at random, else by upper confidence bounds.
 
     words is the set of legal actions; what was tried before is taken out of it.
@@ -115,7 +115,7 @@ def next_node(nodes: Any, parent: int, words: Any, picker: Any, new: int) -> int
             forbid(words, nodes[node].action)
             nodes[node].available += 1
             visits = nodes[node].visits
-            bound = nodes[node].value / visits + EXPLORATION * np.sqrt(np.log(nodes[node].available) / visits)
+            bound = nodes[node].value / visits + EXPLORATION * np.sqrt(logarithms[nodes[node].available] / visits)
             if bound > best_bound:
                 best, best_bound = node, bound
         node = nodes[node].sibling
@@ -201,6 +201,9 @@ def search_by_playouts(
     results, points = np.empty(num_players), np.empty(num_players, np.int32)
     obs, mask = np.empty((1, observations.shape[1]), np.int8), np.empty((1, masks.shape[1]), np.bool_)
     chosen = np.empty(1, np.int64)
+    logarithms = np.zeros(simulations + 1)
+    for number in range(1, simulations + 1):
+        logarithms[number] = np.log(number)
     state, num_tried = states[0], 0
     for i in range(len(observations)):
         if allowed_at_root(observations[i], masks[i], state, root_words) == 1:
@@ -211,9 +214,9 @@ def search_by_playouts(
         worlds = next_bits(pickers[i])
         for _ in range(simulations):
             copy_row(words, root_words)
-            node = next_node(nodes, ROOT, words, pickers[i], size)
+            node = next_node(nodes, ROOT, words, pickers[i], size, logarithms)
             imagine_world(observations[i], worlds, nodes[node].visits, state)
-            length = walk(state, nodes, node, size, words, path, movers)
+            length = walk(state, nodes, node, size, words, path, movers, logarithms)
             size += path[length - 1] == size
             num_tried += length + play_out(state, words, by_heuristic, obs, mask, pickers[i : i + 1], chosen)
             judge(state, points, results)
@@ -223,7 +226,7 @@ def search_by_playouts(
 
 
 @jit
-def walk(state: Any, nodes: Any, node: int, new: int, words: Any, path: Any, movers: Any) -> int:
+def walk(state: Any, nodes: Any, node: int, new: int, words: Any, path: Any, movers: Any, logarithms: Any) -> int:
     """Carry out a node's action and go on down the tree until one is new; returns the length of the path."""
     length = 0
     while True:
@@ -233,7 +236,7 @@ def walk(state: Any, nodes: Any, node: int, new: int, words: Any, path: Any, mov
         if node == new or length == LONGEST_PATH or is_over(state):
             return length
         legal(state, words)
-        node = next_node(nodes, node, words, state, new)
+        node = next_node(nodes, node, words, state, new, logarithms)
 
 
 @jit
