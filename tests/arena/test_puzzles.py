@@ -75,7 +75,7 @@ def test_the_answers_score_higher_than_all_other_moves(puzzle: Puzzle) -> None:
 def test_a_trained_player_agrees_that_the_answers_of_mandala_score_higher(puzzle: Puzzle) -> None:
     folder = Path(__file__).resolve().parents[2] / "checkpoints" / "mandala_v0" / "small"
     judge = load_opponent(f"checkpoint:{folder},temperature=0.5", puzzle.game)
-    check_that_answers_are_best(puzzle, judge, playouts=5000)
+    check_that_answers_are_best(puzzle, judge, playouts=15_000)
 
 
 def test_a_player_is_asked_with_what_its_seat_knows_only() -> None:
