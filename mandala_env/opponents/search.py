@@ -47,7 +47,7 @@ class SearchOpponent(Opponent):
     simulations  imagined continuations for each decision; a decision with one legal action needs none
     threads      how many share the rows of a call when playouts judge; the answers do not depend on it
 
-    A simulation takes about 2 microseconds of one core in Mandala and 4 in Flowers by random playouts, 110 to 160 by
+    A simulation takes 2 to 3 microseconds of one core in Mandala and 4 in Flowers by random playouts, 110 to 160 by
     the heuristic, and 115 with `checkpoints/mandala_v0/small` when many observations are asked at once; `mandala bench`
     measures the playouts.
     """

@@ -106,7 +106,7 @@ def forbid(words: Any, action: int) -> None:
 def next_node(nodes: Any, parent: int, words: Any, picker: Any, new: int, logarithms: Any) -> int:
     """The node of the action to try next: one that was not tried yet at random, else by upper confidence bounds.
 
-    words is the set of legal actions; what was tried before is taken out of it.
+    words is the set of legal actions; what was tried before is taken out of it. logarithms[n] is the logarithm of n.
     """
     best, best_bound = NONE, -np.inf
     node = nodes[parent].child
