@@ -22,29 +22,22 @@ def ppo_gradient(
     loss = -min(r * adv, clip(r) * adv) - entropy_coef * entropy + value_coef * (value - return)**2
     """
     num_actions = logits.shape[1]
+    all_legal, log_probs, probs = np.empty(num_actions, np.int64), np.empty(num_actions), np.empty(num_actions)
     for i in range(len(logits)):
-        top, log_total = log_softmax_terms(logits[i], words[i])
-        entropy = 0.0
-        for action in range(num_actions):
-            if is_allowed(words[i], action):
-                log_prob = (logits[i, action] - top) - log_total
-                entropy -= np.exp(log_prob) * log_prob
-        taken = (logits[i, actions[i]] - top) - log_total
+        legal = all_legal[: list_allowed(words[i], all_legal)]
+        entropy, taken = write_log_softmax(logits[i], legal, actions[i], log_probs, probs)
         log_ratio = taken - old_log_probs[i]
         ratio = np.exp(log_ratio)
         advantage = advantages[i]
         clipped = min(max(ratio, 1 - clip_range), 1 + clip_range)
         is_clipped = clipped * advantage < ratio * advantage
         to_taken = 0.0 if is_clipped else -ratio * advantage
-        for action in range(num_actions):
-            gradient = 0.0
-            if is_allowed(words[i], action):
-                log_prob = (logits[i, action] - top) - log_total
-                prob = np.exp(log_prob)
-                gradient = -to_taken * prob + entropy_coef * prob * (log_prob + entropy)
-                if action == actions[i]:
-                    gradient += to_taken
-            to_logits[i, action] = gradient * scale
+        to_logits[i, :] = 0
+        for k in range(len(legal)):
+            gradient = -to_taken * probs[k] + entropy_coef * probs[k] * (log_probs[k] + entropy)
+            if legal[k] == actions[i]:
+                gradient += to_taken
+            to_logits[i, legal[k]] = gradient * scale
         error = values[i] - returns[i]
         to_values[i] = 2 * value_coef * error * scale
         stats[0] -= min(ratio * advantage, clipped * advantage)
@@ -55,17 +48,32 @@ def ppo_gradient(
 
 
 @jit
-def log_softmax_terms(logits: Any, words: Any) -> Any:
-    """The highest legal logit, and the log of the sum of the exponentials of the legal logits less it."""
-    top = -np.inf
-    for action in range(len(logits)):
-        if is_allowed(words, action):
-            top = max(top, logits[action])
-    total = 0.0
-    for action in range(len(logits)):
-        if is_allowed(words, action):
-            total += np.exp(logits[action] - top)
-    return top, np.log(total)
+def list_allowed(words: Any, allowed: Any) -> int:
+    """Write the actions of a set into `allowed`, which has room for all; returns how many there are."""
+    count = 0
+    for action in range(len(allowed)):
+        allowed[count] = action  # without a branch, which would be guessed wrong once for each of them
+        count += is_allowed(words, action)
+    return count
+
+
+@jit
+def write_log_softmax(logits: Any, legal: Any, action: int, log_probs: Any, probs: Any) -> Any:
+    """Write the log probability and the probability of each legal action; returns the entropy and the action's own."""
+    top, total = -np.inf, 0.0
+    for k in range(len(legal)):
+        top = max(top, logits[legal[k]])
+    for k in range(len(legal)):
+        probs[k] = np.exp(logits[legal[k]] - top)
+        total += probs[k]
+    log_total, entropy, own = np.log(total), 0.0, 0.0
+    for k in range(len(legal)):
+        log_probs[k] = (logits[legal[k]] - top) - log_total
+        probs[k] /= total
+        entropy -= probs[k] * log_probs[k]
+        if legal[k] == action:
+            own = log_probs[k]
+    return entropy, own
 
 
 @kernel

@@ -4,15 +4,14 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from mandala_env.arena.match import win_shares
 from mandala_env.core.batch import PICKER, Batch
 from mandala_env.core.game import Game
 from mandala_env.core.rng import spread_seeds
-from mandala_env.policies.fused import choose_legal
+from mandala_env.policies.choosing import choose_legal
 from mandala_env.policies.network import Matrices, PolicyValueNetwork
+from mandala_env.policies.passes import evaluate
 from training.config import LeagueConfig
 from training.league import League
 from training.loss import advantages_of_seats
@@ -92,7 +91,6 @@ class Shard:
             getattr(self, name)[:] = saved[name]
         self.rng.bit_generator.state = saved["rng"]
 
-    @torch.no_grad()
     def collect(self, network: PolicyValueNetwork, matrices: Matrices, league: League, into: dict[str, Any]) -> None:
         """Play T steps in every game and fill the arrays `into` (see `Decisions.columns`)."""
         self.results, self.lengths = [], []
@@ -102,10 +100,9 @@ class Shard:
             into["observations"][step] = batch.observations
             into["words"][step] = batch.legal_sets
             into["players"][step] = batch.players
-            logits, values = network(torch.from_numpy(batch.observations), matrices)
-            into["values"][step] = values.numpy()
+            logits, into["values"][step] = evaluate(network, matrices, batch.observations)
             actions, log_probs = np.empty(len(batch), np.int64), np.empty(len(batch), np.float32)
-            choose_legal(logits.numpy(), batch.action_masks, self.pickers, False, actions, log_probs)
+            choose_legal(logits, batch.action_masks, self.pickers, False, actions, log_probs)
             into["log_probs"][step] = log_probs
             is_members = (self.slots != NOBODY) & self._is_members_seat(batch.players, slice(None))
             into["is_learners"][step] = ~is_members
@@ -154,10 +151,10 @@ class Shard:
         """What each seat's position is worth now, (n, P)."""
         num_players = self.game.num_players
         if num_players == 2:  # what one wins the other loses
-            own = network(torch.from_numpy(self.batch.observations), matrices)[1].numpy()
+            own = evaluate(network, matrices, self.batch.observations)[1]
             return np.where(np.arange(2) == self.batch.players[:, None], own[:, None], -own[:, None])
         views = [self.batch.observe(player) for player in range(num_players)]
-        return np.stack([network(torch.from_numpy(view), matrices)[1].numpy() for view in views], axis=1)
+        return np.stack([evaluate(network, matrices, view)[1] for view in views], axis=1)
 
 
 def make_shards(game: Game, num_games: int, num_workers: int, seed: int, league: LeagueConfig) -> list[Shard]:
@@ -166,8 +163,8 @@ def make_shards(game: Game, num_games: int, num_workers: int, seed: int, league:
     return [Shard(game, part, league) for part in seeds]
 
 
-def estimate_advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> Tensor:
+def estimate_advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> np.ndarray:
     """Fill `advantages`; returns the learner's value targets, (T, N)."""
     d = decisions
     advantages_of_seats(d.values, d.players, d.payoffs, d.ended, d.last_values, gamma, gae_lambda, d.advantages)
-    return torch.from_numpy(d.advantages + d.values)
+    return d.advantages + d.values

@@ -15,22 +15,21 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import explained_variance
-from torch import Tensor
 
 from mandala_env.core.actions import num_words
 from mandala_env.core.game import Game
 from mandala_env.policies.checkpoint import load_checkpoint
-from mandala_env.policies.network import Matrices, PolicyValueNetwork
+from mandala_env.policies.network import PolicyValueNetwork
 from training.config import TrainConfig
+from training.gradient import Gradient, Weights, moments
 from training.league import League
-from training.loss import STATS, ppo_gradient
+from training.loss import STATS
 from training.policy import SymmetricPolicy
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
 from training.workers import make_workers
 
 COLLECTED = {"payoffs": "step game seat", "values": "step game", "log_probs": "step game", "last_values": "game seat"}
-CHUNK = 512  # decisions a forward and backward pass: their activations stay in the processor's cache
 
 
 class TrainingDiverged(RuntimeError):
@@ -84,6 +83,7 @@ class SelfPlayPPO(MaskablePPO):
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
         self.workers = make_workers(self.game, config)
+        self.gradient = Gradient(self.network, self.parameters_in_one, config.num_threads)
 
     def _threads(self) -> ThreadPoolExecutor:
         """Our threads, for one update; none is left behind by a run that ends or fails."""
@@ -164,15 +164,15 @@ class SelfPlayPPO(MaskablePPO):
         self._update_learning_rate(self.policy.optimizer)
         ppo, d = self.config.ppo, self.decisions
         returns = estimate_advantages(d, ppo.gamma, ppo.gae_lambda)
-        data = {
-            "observations": torch.from_numpy(d.observations),
-            "words": torch.from_numpy(d.words.view(np.int64)),
-            "actions": torch.from_numpy(d.actions),
-            "log_probs": torch.from_numpy(d.log_probs),
-            "advantages": torch.from_numpy(d.advantages),
+        columns: dict[str, np.ndarray] = {
+            "observations": d.observations,
+            "words": d.words,
+            "actions": d.actions,
+            "log_probs": d.log_probs,
+            "advantages": d.advantages,
             "returns": returns,
         }
-        data = {name: value.flatten(0, 1) for name, value in data.items()}
+        data = {name: value.reshape(-1, *value.shape[2:]) for name, value in columns.items()}
         rows = np.flatnonzero(d.is_learners.reshape(-1))
         stats, num_seen = np.zeros(len(STATS)), 0
         with self._threads() as pool:
@@ -184,62 +184,21 @@ class SelfPlayPPO(MaskablePPO):
                     num_seen += len(part)
                 self._n_updates += 1
         self.update_seconds = perf_counter() - started
-        self._log(stats / max(1, num_seen), returns.numpy())
+        self._log(stats / max(1, num_seen), returns)
 
-    def _step(self, pool: ThreadPoolExecutor, data: dict[str, Tensor], rows: np.ndarray) -> np.ndarray:
+    def _step(self, pool: ThreadPoolExecutor, data: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
         """One optimiser step for some rows of the data; returns the sums of STATS."""
-        advantages = data["advantages"][rows]
-        centre, spread = advantages.mean(), advantages.std(correction=0) + 1e-8
-        with torch.no_grad():
-            matrices = self.network.matrices(self.parameters_in_one)
-        jobs = [
-            pool.submit(self._gradient_of, data, share, 1 / len(rows), centre, spread, matrices)
-            for share in np.array_split(rows, self.config.num_threads)
-            if len(share)
-        ]
-        parts = [job.result() for job in jobs]
-        by_matrices, stats = (sum(terms[1:], start=terms[0]) for terms in zip(*parts, strict=True))
-        gradient = torch.zeros_like(self.parameters_in_one).index_add_(0, self.network.places, by_matrices)
-        norm = gradient.norm()
-        if not (np.isfinite(stats).all() and torch.isfinite(norm)):
+        ppo, (centre, spread) = self.config.ppo, moments(data["advantages"], rows)
+        weights = Weights(centre, spread + 1e-8, ppo.clip_range, self._entropy_coef(), ppo.value_coef, 1 / len(rows))
+        norm, stats = self.gradient.compute(pool, data, rows, weights)
+        if not (np.isfinite(stats).all() and np.isfinite(norm)):
             raise TrainingDiverged(
                 f"iteration {self.iteration}, decision {self.num_timesteps}: the gradient's norm is {norm:g} and the "
                 f"sums of the losses are {dict(zip(STATS, stats.tolist(), strict=True))}"
             )
-        self.parameters_in_one.grad = gradient.mul_(torch.clamp(self.max_grad_norm / (norm + 1e-6), max=1))
+        self.parameters_in_one.grad = self.gradient.gradient.mul_(min(1.0, self.max_grad_norm / (norm + 1e-6)))
         self.policy.optimizer.step()
         return stats
-
-    def _gradient_of(
-        self,
-        data: dict[str, Tensor],
-        rows: np.ndarray,
-        scale: float,
-        centre: Tensor,
-        spread: Tensor,
-        matrices: Matrices,
-    ) -> tuple[Tensor, np.ndarray]:
-        """The gradient of scale * the rows' losses by all numbers of the network's matrices, and the sums of STATS."""
-        leaves = {
-            name: (weight.detach().requires_grad_(), None if bias is None else bias.detach().requires_grad_())
-            for name, (weight, bias) in matrices.items()
-        }
-        flat = [tensor for pair in leaves.values() for tensor in pair if tensor is not None]
-        total, stats = torch.zeros(len(self.network.places)), np.zeros(len(STATS))
-        for first in range(0, len(rows), CHUNK):
-            part = {name: value[rows[first : first + CHUNK]] for name, value in data.items()}
-            advantages = (part["advantages"] - centre) / spread
-            logits, values = self.network(part["observations"], leaves)
-            to_logits, to_values = torch.empty_like(logits), torch.empty_like(values)
-            ppo_gradient(
-                logits.detach().numpy(), values.detach().numpy(), part["words"].numpy().view(np.uint64),
-                part["actions"].numpy(), part["log_probs"].numpy(), advantages.numpy(), part["returns"].numpy(),
-                self.config.ppo.clip_range, self._entropy_coef(), self.vf_coef, scale,
-                to_logits.numpy(), to_values.numpy(), stats,
-            )  # fmt: skip
-            gradients = torch.autograd.grad([logits, values], flat, [to_logits, to_values])
-            total += torch.cat([gradient.flatten() for gradient in gradients])
-        return total, stats
 
     def _entropy_coef(self) -> float:
         ppo, left = self.config.ppo, self._current_progress_remaining

@@ -10,11 +10,10 @@ import torch
 from mandala_env.core.game import Game
 from mandala_env.opponents.base import MOST_THREADS, Opponent, number, whole
 from mandala_env.policies.checkpoint import load_checkpoint
-from mandala_env.policies.fused import choose_legal
+from mandala_env.policies.choosing import choose_legal
 from mandala_env.policies.network import PolicyValueNetwork
+from mandala_env.policies.passes import CHUNK, evaluate
 from mandala_env.threads import Threads
-
-CHUNK = 512  # rows a forward pass: their activations stay in the processor's cache
 
 
 class LogitsOpponent(Opponent):
@@ -69,15 +68,13 @@ class NetworkOpponent(LogitsOpponent):
         parts = split(observations)
         is_shared = min(self.threads, len(parts)) > 1
         outputs = list((self._threads.pool.map if is_shared else map)(self._evaluate_part, parts))
-        return (
-            torch.cat([logits for logits, _ in outputs]).float().numpy(),
-            torch.cat([values for _, values in outputs]).float().numpy(),
-        )
-
-    @torch.no_grad()
-    def _evaluate_part(self, observations: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        logits, values = self.network(torch.from_numpy(observations), self._matrices)
+        if len(outputs) == 1:
+            return outputs[0]
+        logits, values = (np.concatenate(arrays) for arrays in zip(*outputs, strict=True))
         return logits, values
+
+    def _evaluate_part(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return evaluate(self.network, self._matrices, observations)
 
     def logits(self, observations: np.ndarray) -> np.ndarray:
         """See `LogitsOpponent`."""

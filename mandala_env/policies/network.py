@@ -22,10 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from mandala_env.core.game import Game
-from mandala_env.policies.fused import CONSTANT, PRESENCE, gather_features, row_layer
 from mandala_env.words import shown
 
-Matrices = dict[str, tuple[Tensor, Tensor | None]]
+Matrix = tuple[Tensor, Tensor | None]  # a matrix and a bias, if it has one
+Matrices = dict[str, Matrix]
 COUNT_SCALE = 4.0  # a pile seldom has more cards of a colour
 
 
@@ -75,7 +75,7 @@ class TiedLinear(nn.Module):
         self.shared_bias = nn.Parameter(torch.zeros(outputs[0])) if has_bias else None
         self.own_bias = nn.Parameter(torch.zeros(outputs[1])) if has_bias else None
 
-    def places(self, first: int) -> tuple[Tensor, Tensor | None]:
+    def places(self, first: int) -> Matrix:
         """Where each number of the whole matrix (outputs, inputs) and bias stands among the parameters.
 
         first is the place of this map's first parameter; the others follow in their order.
@@ -98,34 +98,65 @@ def _weight(rows: int, columns: int, fan_in: int, gain: float) -> nn.Parameter:
     return nn.Parameter(torch.randn(rows, columns) * (gain / fan_in**0.5))
 
 
+NUMBERS = 128  # those of an observation are 0..127
+Function = bytes  # of one number: its values for 0..NUMBERS-1, float32
+
+
+def amount(scale: float) -> Function:
+    """The number itself, scaled."""
+    return (np.arange(NUMBERS, dtype=np.float32) * np.float32(scale)).tobytes()
+
+
+def presence() -> Function:
+    """Is it above 0?"""
+    return (np.arange(NUMBERS) > 0).astype(np.float32).tobytes()
+
+
+def is_number(which: int) -> Function:
+    """Is it this one?"""
+    return (np.arange(NUMBERS) == which).astype(np.float32).tobytes()
+
+
+def constant(number: float) -> Function:
+    """This, whatever the number is."""
+    return np.full(NUMBERS, number, np.float32).tobytes()
+
+
 class Features(nn.Module):
     """Observations as network inputs: for each colour a row, and the numbers that belong to no colour.
 
     A count becomes two inputs, the amount and whether there is any; a label becomes one input per value but 0. Where
     not all colours are alike, each row says of which class its colour is. The columns of rows and globals are ordered
     [shared | mandala 0 | mandala 1 | ...].
+
+    Each input is a function of one number of the observation, so it is looked up: table[lookup + number].
     """
 
-    row_source: Tensor
-    row_scale: Tensor
-    row_value: Tensor
+    table: Tensor  # the values of each function for 0..NUMBERS-1, one function after the other
+    row_source: Tensor  # (C, R) which number of the observation
+    row_lookup: Tensor  # (C, R) where its function begins in the table
     global_source: Tensor
-    global_scale: Tensor
-    global_value: Tensor
+    global_lookup: Tensor
+    order: Tensor  # brings [globals | means of the rows] into the order of the columns
 
     def __init__(self, game: Game) -> None:
         super().__init__()
         layout = game.layout
         self.colours, self.mandalas = len(game.colours), layout.axis_lengths.get("mandala", 1)
-        self.row_sizes = self._index("row", game, by_colour=True)
-        self.global_sizes = self._index("global", game, by_colour=False)
+        functions: dict[bytes, int] = {}
+        self.row_sizes = self._index("row", game, True, functions)
+        sizes = self._index("global", game, False, functions)
+        self.global_sizes = add_sizes(sizes, self.row_sizes)
+        self.register_buffer("order", self._order_of(sizes), persistent=False)
+        table = torch.frombuffer(bytearray(b"".join(functions)), dtype=torch.float32)
+        self.register_buffer("table", table, persistent=False)
 
-    def _index(self, name: str, game: Game, by_colour: bool) -> tuple[int, int]:
-        """Register where each column comes from and how it is scaled; returns (shared, per mandala) sizes."""
-        parts: list[list[tuple[np.ndarray, float, int]]] = [[] for _ in range(1 + self.mandalas)]
+    def _index(self, name: str, game: Game, by_colour: bool, functions: dict[bytes, int]) -> tuple[int, int]:
+        """Register what each column is; returns (shared, per mandala) sizes. New functions are added to `functions`."""
+        parts: list[list[list[tuple[int, Function]]]] = [[] for _ in range(1 + self.mandalas)]
         classes = sorted(set(game.colour_classes))
         if by_colour and len(classes) > 1:
-            parts[0] += [(np.equal(game.colour_classes, which).astype(int), 0.0, CONSTANT) for which in classes]
+            parts[0] += [[(0, constant(own == which)) for own in game.colour_classes] for which in classes]
         for block in game.layout:
             if ("colour" in block.axes) != by_colour:
                 continue
@@ -137,61 +168,52 @@ class Features(nn.Module):
             if "mandala" in axes:
                 places = np.moveaxis(places, axes.index("mandala"), 0)
                 groups = [(1 + mandala, places[mandala]) for mandala in range(self.mandalas)]
-            scale = 1 / COUNT_SCALE if by_colour else 1 / block.highest
+            if block.is_code:
+                inputs = [is_number(number) for number in range(1, block.highest + 1)]
+            else:
+                inputs = [amount(1 / COUNT_SCALE if by_colour else 1 / block.highest)]
+                inputs += [presence()] if block.highest > 1 else []
             for part, sources in groups:
-                for source in sources.reshape(-1, self.colours if by_colour else 1):
-                    if block.is_code:
-                        parts[part] += [(source, 0.0, value) for value in range(1, block.highest + 1)]
-                    else:
-                        parts[part] += [(source, scale, 0)]
-                        if block.highest > 1:
-                            parts[part] += [(source, 0.0, PRESENCE)]
-        columns = [column for part in parts for column in part]
-        sources = np.stack([source for source, _, _ in columns], -1)  # (C, columns) or (1, columns)
-        self.register_buffer(f"{name}_source", torch.from_numpy(sources.reshape(-1).copy()), persistent=False)
-        # A column is x * scale for amounts, x == value for labels, x > 0 for PRESENCE; for CONSTANT the source itself.
-        self.register_buffer(f"{name}_scale", torch.tensor([scale for _, scale, _ in columns]), persistent=False)
-        value = torch.tensor([value for _, _, value in columns], dtype=torch.int8)
-        self.register_buffer(f"{name}_value", value, persistent=False)
+                for source in sources.reshape(-1, self.colours if by_colour else 1).tolist():
+                    parts[part] += [[(place, function) for place in source] for function in inputs]
+        columns = np.array(
+            [
+                [(source, functions.setdefault(function, len(functions)) * NUMBERS) for source, function in column]
+                for part in parts
+                for column in part
+            ],
+            np.int32,
+        )  # (columns, C or 1, 2)
+        source, lookup = torch.from_numpy(columns.T.copy())
+        self.register_buffer(f"{name}_source", source if by_colour else source[0], persistent=False)
+        self.register_buffer(f"{name}_lookup", lookup if by_colour else lookup[0], persistent=False)
         return len(parts[0]), len(parts[1])
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """observations (B, F) int8 -> rows (B, C, R), globals (B, G + R): the rows' means go to the globals too."""
-        if observations.device.type == "cpu" and self.row_scale.dtype == torch.float32:
-            num = len(observations)
-            rows = torch.empty(num, self.colours, len(self.row_scale))
-            globals_ = torch.empty(num, len(self.global_scale) + len(self.row_scale))
-            row_source = self.row_source.view(self.colours, -1)
-            inputs = (
-                row_source,
-                self.row_scale,
-                self.row_value,
-                self.global_source,
-                self.global_scale,
-                self.global_value,
-            )
-            gather_features(observations.numpy(), *(t.numpy() for t in inputs), rows.numpy(), globals_.numpy())
-            return rows, globals_
-        rows = self._columns(observations, "row").reshape(len(observations), self.colours, -1)
-        return rows, torch.cat([self._columns(observations, "global").flatten(1), rows.mean(1)], 1)
+    def _order_of(self, global_sizes: tuple[int, int]) -> Tensor:
+        """Bring [globals | row means] into the order [shared | mandala 0 | mandala 1 | ...]."""
+        (gs, gm), (rs, rm) = global_sizes, self.row_sizes
+        rows_at = gs + gm * self.mandalas
+        order = [*range(gs), *range(rows_at, rows_at + rs)]
+        for mandala in range(self.mandalas):
+            order += range(gs + gm * mandala, gs + gm * (mandala + 1))
+            order += range(rows_at + rs + rm * mandala, rows_at + rs + rm * (mandala + 1))
+        return torch.tensor(order, dtype=torch.int32)
 
-    def _columns(self, observations: Tensor, name: str) -> Tensor:
-        source, scale = getattr(self, f"{name}_source"), getattr(self, f"{name}_scale")
-        value = getattr(self, f"{name}_value")
-        x = observations.index_select(1, source).reshape(len(observations), -1, len(scale))
-        is_it = torch.where(value == PRESENCE, x > 0, x == value).to(scale.dtype)
-        is_it = torch.where(value == CONSTANT, source.reshape(1, -1, len(scale)).to(scale.dtype), is_it)
-        return torch.where(scale > 0, x * scale, is_it)
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """observations (B, F) int8 -> rows (B, C, R), globals (B, G): the rows' means are among the globals."""
+        numbers = observations.to(torch.int32) & (NUMBERS - 1)
+        rows = self.table[numbers[:, self.row_source] + self.row_lookup]
+        globals_ = self.table[numbers[:, self.global_source] + self.global_lookup]
+        return rows, torch.cat([globals_, rows.mean(1)], 1)[:, self.order]
 
 
 class PolicyValueNetwork(nn.Module):
     """observations (B, F) int8 -> logits (B, A) of all actions, legal or not, and values (B,) of the viewer's result.
 
-    A layer is hidden + relu(row(hidden) + mean(hidden's mean) + max(hidden's maximum)): each row sees itself and what
-    all rows have in common.
+    A layer is hidden + relu(row(hidden) + pools(mean and maximum of hidden)): each row sees itself and what all rows
+    have in common. Here it is in plain torch; `passes.py` has the same, faster, for where time counts.
     """
 
-    global_order: Tensor
     action_order: Tensor
     places: Tensor
 
@@ -200,13 +222,12 @@ class PolicyValueNetwork(nn.Module):
         self.config = config = config or NetworkConfig()
         self.features = Features(game)
         m, width = self.features.mandalas, (config.shared, config.per_mandala)
-        global_sizes = add_sizes(self.features.global_sizes, self.features.row_sizes)
         row_outputs, pool_outputs, order = action_columns(game, m)
         # Biases are where they cost least: on pooled vectors, not on rows.
         self.maps = nn.ModuleDict(
             {
                 "from_row": TiedLinear(self.features.row_sizes, width, m, has_bias=False),
-                "from_globals": TiedLinear(global_sizes, width, m),
+                "from_globals": TiedLinear(self.features.global_sizes, width, m),
             }
         )
         for layer in range(config.layers):
@@ -220,19 +241,25 @@ class PolicyValueNetwork(nn.Module):
         self.maps["value_max"] = TiedLinear(width, width, m, has_bias=False)
         self.maps["value_head"] = TiedLinear(width, (1, 0), m, gain=0.1)
         self.register_buffer("action_order", torch.from_numpy(order), persistent=False)
-        self.register_buffer("global_order", self._global_order(), persistent=False)
         self._register_places()
 
     def _register_places(self) -> None:
-        """Note which parameter each number of all whole matrices and biases is."""
-        places: list[Tensor] = []
-        self.shapes: dict[str, tuple[torch.Size, torch.Size | None]] = {}
+        """Note which parameter each number of all whole matrices and biases is.
+
+        What is applied to the mean of the rows and what to their maximum make one matrix, for [mean | maximum].
+        """
+        found: Matrices = {}
         first = 0
         for name, tied in cast(dict[str, TiedLinear], self.maps).items():
-            weight, bias = tied.places(first)
-            self.shapes[name] = weight.shape, None if bias is None else bias.shape
-            places += [part.flatten() for part in (weight, bias) if part is not None]
+            found[name] = tied.places(first)
             first += sum(parameter.numel() for parameter in tied.parameters())
+        for layer in range(self.config.layers):
+            found[f"pools_{layer}"] = side_by_side(found.pop(f"mean_{layer}"), found.pop(f"max_{layer}"))
+        found["value_pools"] = side_by_side(found.pop("value_mean"), found.pop("value_max"))
+        self.shapes = {
+            name: (weight.shape, None if bias is None else bias.shape) for name, (weight, bias) in found.items()
+        }
+        places = [part.flatten() for pair in found.values() for part in pair if part is not None]
         self.register_buffer("places", torch.cat(places), persistent=False)
 
     def matrices(self, parameters: Tensor | None = None) -> Matrices:
@@ -242,7 +269,11 @@ class PolicyValueNetwork(nn.Module):
         """
         if parameters is None:
             parameters = self.flat_parameters()
-        rest, whole = parameters.index_select(0, self.places), {}
+        return self.cut(parameters.index_select(0, self.places))
+
+    def cut(self, numbers: Tensor) -> Matrices:
+        """A vector as long as `places`, one number for each of all matrices and biases, as these."""
+        whole, rest = {}, numbers
         for name, (weight_shape, bias_shape) in self.shapes.items():
             weight, rest = rest[: weight_shape.numel()].view(weight_shape), rest[weight_shape.numel() :]
             bias = None
@@ -266,35 +297,34 @@ class PolicyValueNetwork(nn.Module):
         """How many numbers each parameter has."""
         return [parameter.numel() for parameter in self.parameters()]
 
-    def forward(self, observations: Tensor, matrices: Matrices | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and values; see the class."""
-        at = matrices or self.matrices()
-        linear = nn.functional.linear
+        at, linear = self.matrices(), nn.functional.linear
         rows, globals_ = self.features(observations)
-        context = linear(globals_.index_select(1, self.global_order), *at["from_globals"])
-        hidden, mean, highest = row_layer(rows, at["from_row"][0], context, with_rows=False)
+        context = linear(globals_, *at["from_globals"])
+        hidden = torch.relu(linear(rows, at["from_row"][0]) + context.unsqueeze(1))
         for layer in range(self.config.layers):
-            context = linear(mean, *at[f"mean_{layer}"]) + linear(highest, *at[f"max_{layer}"])
-            hidden, mean, highest = row_layer(hidden, at[f"row_{layer}"][0], context, with_rows=True)
-        outputs = linear(hidden, *at["row_head"]).flatten(1)
+            context = linear(pools_of(hidden), *at[f"pools_{layer}"])
+            hidden = hidden + torch.relu(linear(hidden, at[f"row_{layer}"][0]) + context.unsqueeze(1))
+        pools = pools_of(hidden)
+        outputs = linear(hidden, at["row_head"][0]).flatten(1)
         if "pool_head" in at:
-            outputs = torch.cat([outputs, linear(mean, *at["pool_head"])], 1)
+            outputs = torch.cat([outputs, linear(pools[:, : hidden.shape[2]], *at["pool_head"])], 1)
         logits = outputs.index_select(1, self.action_order)
-        value = linear(
-            torch.relu(linear(mean, *at["value_mean"]) + linear(highest, *at["value_max"])), *at["value_head"]
-        )
+        value = linear(torch.relu(linear(pools, *at["value_pools"])), *at["value_head"])
         return logits, value.squeeze(1)
 
-    def _global_order(self) -> Tensor:
-        """Bring [globals | row means] into the order [shared | mandala 0 | mandala 1 | ...]."""
-        f = self.features
-        (gs, gm), (rs, rm) = f.global_sizes, f.row_sizes
-        rows_at = gs + gm * f.mandalas
-        order = [*range(gs), *range(rows_at, rows_at + rs)]
-        for mandala in range(f.mandalas):
-            order += range(gs + gm * mandala, gs + gm * (mandala + 1))
-            order += range(rows_at + rs + rm * mandala, rows_at + rs + rm * (mandala + 1))
-        return torch.tensor(order)
+
+def pools_of(rows: Tensor) -> Tensor:
+    """The mean and the maximum over the rows side by side, (B, C, W) -> (B, 2W)."""
+    return torch.cat([rows.mean(1), rows.max(1).values], 1)
+
+
+def side_by_side(
+    one: tuple[Tensor, Tensor | None], other: tuple[Tensor, Tensor | None]
+) -> tuple[Tensor, Tensor | None]:
+    """Two matrices as one, for two vectors as one; the bias is the first one's."""
+    return torch.cat([one[0], other[0]], 1), one[1]
 
 
 def add_sizes(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mandala_env.core.batch import PICKER
 from mandala_env.core.rng import spread_seeds
-from mandala_env.policies.fused import choose_legal
+from mandala_env.policies.choosing import choose_legal
 
 NUM_ACTIONS = 11
 odd_logits = st.sampled_from([np.nan, np.inf, -np.inf, 1e9, -1e9, 3e38, -3e38, 0.0, -0.0, 1e-45, 1.0, 1.0, 2.5, -7.0])

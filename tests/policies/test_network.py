@@ -1,30 +1,14 @@
-"""The network follows the symmetries of its game, and its compiled sweeps are the torch operations they stand for."""
+"""The network follows the symmetries of its game."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mandala_env.policies import fused
-from mandala_env.policies.fused import row_layer
 from mandala_env.policies.network import Features, NetworkConfig, PolicyValueNetwork
-from tests.contract.playing import moved_actions, moved_observation, walk
-from tests.sampling import decisions, make_network
-
-
-@pytest.fixture(scope="module")
-def seen(game: Any) -> np.ndarray:
-    """What every seat sees in random games, whoever decides, in every phase, the end included."""
-    states = [
-        game.copy(state)
-        for seed in range(3)
-        for step, state in enumerate(walk(game, seed))
-        if (step + seed) % 4 == 0 or game.is_over(state)
-    ]
-    return np.stack([game.observe(state, player) for state in states for player in range(game.num_players)])
+from tests.contract.playing import moved_actions, moved_observation
+from tests.sampling import make_network
 
 
 def double(game: Any, seed: int, config: NetworkConfig | None = None) -> PolicyValueNetwork:
@@ -110,92 +94,6 @@ def test_an_observation_gives_the_same_alone_and_among_others(game: Any, seen: n
     together, _ = outputs(network, seen)
     alone = np.concatenate([outputs(network, row[None])[0] for row in seen[:40]])
     np.testing.assert_allclose(alone, together[:40], atol=1e-4)
-
-
-def test_matrices_that_were_made_before_give_the_same(game: Any, seen: np.ndarray) -> None:
-    network = make_network(game, 3)
-    with torch.no_grad():
-        fresh, kept = (network(torch.from_numpy(seen), m) for m in (None, network.matrices()))
-    assert torch.equal(fresh[0], kept[0]) and torch.equal(fresh[1], kept[1])
-
-
-# --- the compiled sweeps -------------------------------------------------------------------------------------------
-
-
-def layer_by_hand(
-    rows: torch.Tensor, weight: torch.Tensor, context: torch.Tensor, with_rows: bool
-) -> tuple[torch.Tensor, ...]:
-    """What `row_layer` is defined to be, one row at a time."""
-    hidden = torch.stack([torch.relu(rows[:, c] @ weight.t() + context) for c in range(rows.shape[1])], 1)
-    if with_rows:
-        hidden = hidden + rows
-    return hidden, hidden.sum(1) / rows.shape[1], torch.amax(hidden, 1)
-
-
-@pytest.mark.parametrize("with_rows", [False, True])
-@given(num=st.integers(1, 9), colours=st.integers(1, 7), width=st.integers(1, 17), seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
-def test_the_sweep_over_rows_equals_torch_forward_and_backward(
-    with_rows: bool, num: int, colours: int, width: int, seed: int
-) -> None:
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=generator)
-
-    columns = width if with_rows else width + 2
-    inputs = [draw(num, colours, columns), draw(width, columns), draw(num, width)]
-    projections = [draw(num, colours, width), draw(num, width), draw(num, width)]
-    assert fused.is_fused(*inputs)
-    results = []
-    for layer, dtype in ((row_layer, torch.float32), (layer_by_hand, torch.float64)):
-        leaves = [tensor.to(dtype).requires_grad_() for tensor in inputs]
-        layer_outputs = layer(*leaves, with_rows)
-        loss = sum((o * p.to(dtype)).sum() for o, p in zip(layer_outputs, projections, strict=True))
-        results.append([*layer_outputs, *torch.autograd.grad(loss, leaves)])
-    for fast, slow in zip(*results, strict=True):
-        torch.testing.assert_close(fast.double(), slow, atol=2e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("used", range(3))
-def test_the_sweep_has_a_gradient_when_one_output_is_used(used: int) -> None:
-    generator = torch.Generator().manual_seed(used)
-    inputs = [torch.randn(*shape, generator=generator) for shape in ((4, 6, 5), (5, 5), (4, 5))]
-    gradients = []
-    for layer in (row_layer, layer_by_hand):
-        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
-        gradients.append(torch.autograd.grad(layer(*leaves, True)[used].sum(), leaves))
-    torch.testing.assert_close(gradients[0], gradients[1], atol=1e-4, rtol=1e-4)
-
-
-def test_the_sweep_leaves_its_inputs_alone() -> None:
-    inputs = [torch.randn(3, 6, 4), torch.randn(4, 4), torch.randn(3, 4)]
-    before = [tensor.clone() for tensor in inputs]
-    row_layer(*inputs, True)
-    row_layer(*inputs, False)
-    assert all(map(torch.equal, inputs, before))
-
-
-def test_a_whole_network_has_the_gradients_of_plain_torch(game: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    observations = torch.from_numpy(decisions(game, 16, 4, seed=3)[0])
-    network = make_network(game, 4, NetworkConfig(8, 4, 2))
-    gradients = []
-    for is_fused in (True, False):
-        if not is_fused:
-            monkeypatch.setattr(fused, "is_fused", lambda *tensors: False)
-        logits, values = network(observations)
-        loss = (logits * torch.linspace(-1, 1, logits.shape[1])).mean() + values.square().mean()
-        gradients.append(torch.autograd.grad(loss, list(network.parameters())))
-    torch.testing.assert_close(gradients[0], gradients[1], atol=1e-5, rtol=1e-3)
-
-
-def test_the_features_kernel_equals_plain_torch(game: Any, seen: np.ndarray) -> None:
-    features, plain = Features(game), Features(game).double()
-    rows, globals_ = features(torch.from_numpy(seen))
-    assert plain.row_scale.dtype == torch.float64  # so that `plain` takes the other path
-    plain_rows, plain_globals = plain(torch.from_numpy(seen))
-    torch.testing.assert_close(rows.double(), plain_rows, atol=1e-6, rtol=0)
-    torch.testing.assert_close(globals_.double(), plain_globals, atol=1e-6, rtol=0)
 
 
 def test_observations_that_differ_in_one_number_have_different_features(game: Any, seen: np.ndarray) -> None:

@@ -109,7 +109,7 @@ def test_with_nothing_discounted_every_decision_returns_the_payoff_of_its_own_se
     game: Any, self_play: Decisions, against_heuristic: Decisions
 ) -> None:
     for d in (self_play, against_heuristic):
-        returns = estimate_advantages(d, gamma=1.0, gae_lambda=1.0).numpy()
+        returns = estimate_advantages(d, gamma=1.0, gae_lambda=1.0)
         winners = set()
         for column, start, end in games_of(d):
             for t in range(start, end + 1):
