@@ -2,16 +2,15 @@
 
 The floor is what the same network costs in the same run without anything around it: one forward pass, and for each
 epoch a forward and a backward pass and a step of Adam, in batches of the same sizes on the same number of threads. It
-is measured with our passes and in plain torch; for comparison also of an MLP of 256 x 256 in plain torch, and whether
-this processor multiplies bfloat16 faster. The stock learner is sb3-contrib's MaskablePPO on our batch.
+is measured with our passes and in plain torch, of the default network and of an MLP of 256 x 256; that one also in
+bfloat16, if this processor has it. The stock learner is sb3-contrib's MaskablePPO on our batch with that MLP.
 """
 
 import argparse
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from itertools import pairwise
+from itertools import product
 from statistics import median
 from time import perf_counter
 
@@ -21,10 +20,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import configure
 
 from mandala_env import load_game, make_batch
-from mandala_env.core.game import Game
-from mandala_env.policies.network import Matrices, PolicyValueNetwork
-from mandala_env.policies.passes import CHUNK, Passes, evaluate
+from mandala_env.policies.network import Matrices, NetworkConfig, make_network
+from mandala_env.policies.passes import CHUNK, Passes, evaluate, make_passes
 from training.config import LeagueConfig, PPOConfig, TrainConfig
+from training.precision import dtype_of, has_bfloat16
 from training.selfplay import SelfPlayPPO
 from training.vec_env import SelfPlayVecEnv
 
@@ -58,12 +57,12 @@ def some_observations(config: TrainConfig, num_decisions: int = 8192) -> np.ndar
 
 def floor_rate(config: TrainConfig, rounds: int) -> float:
     """Decisions a second if nothing but the network's passes cost time."""
-    game, threads = load_game(config.game), config.num_threads
+    game, threads, dtype = load_game(config.game), config.num_threads, dtype_of(config.precision)
     observations = some_observations(config)
-    network = PolicyValueNetwork(game, config.network)
+    network = make_network(game, config.network)
     parameters = network.share_storage()
     optimizer = torch.optim.Adam([parameters], lr=1e-4, fused=True)
-    passes = [Passes(network) for _ in range(threads)]
+    passes = [make_passes(network) for _ in range(threads)]
     pool = ThreadPoolExecutor(threads)
 
     def forward(part: np.ndarray, matrices: Matrices) -> None:
@@ -81,13 +80,13 @@ def floor_rate(config: TrainConfig, rounds: int) -> float:
 
     @torch.no_grad()
     def collect() -> None:
-        matrices = network.matrices(parameters)
+        matrices = network.matrices(parameters, dtype)
         list(pool.map(forward, np.array_split(observations, threads), [matrices] * threads))
 
     @torch.no_grad()
     def update() -> None:
         for start in range(0, len(observations), config.ppo.minibatch_size):
-            matrices = network.matrices(parameters)
+            matrices = network.matrices(parameters, dtype)
             minibatch = observations[start : start + config.ppo.minibatch_size]
             by_matrices = sum(pool.map(gradient, passes, np.array_split(minibatch, threads), [matrices] * threads))
             parameters.grad = torch.zeros_like(parameters).index_add_(0, network.places, by_matrices)
@@ -97,34 +96,23 @@ def floor_rate(config: TrainConfig, rounds: int) -> float:
     return len(observations) / seconds
 
 
-class MLP(torch.nn.Module):
-    """Two hidden layers of 256, a policy and a value."""
-
-    def __init__(self, game: Game) -> None:
-        super().__init__()
-        sizes = [game.layout.size, 256, 256, len(game.actions) + 1]
-        layers = [layer for pair in pairwise(sizes) for layer in (torch.nn.Linear(*pair), torch.nn.ReLU())]
-        self.layers = torch.nn.Sequential(*layers[:-1])
-
-    def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits and values."""
-        outputs = self.layers(observations.float())
-        return outputs[:, :-1], outputs[:, -1]
-
-
-def plain_floor_rate(network: torch.nn.Module, config: TrainConfig, rounds: int) -> float:
-    """The same of any network in plain torch, with torch's own threads."""
+def plain_floor_rate(config: TrainConfig, rounds: int) -> float:
+    """The same in plain torch, with torch's own threads and, for bfloat16, its autocast."""
+    network = make_network(load_game(config.game), config.network)
     observations = torch.from_numpy(some_observations(config))
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
+    casts = torch.autocast("cpu", torch.bfloat16, enabled=config.precision == "bfloat16")
 
     @torch.no_grad()
     def collect() -> None:
         for part in observations.split(config.ppo.num_games):
-            network(part)
+            with casts:
+                network(part)
 
     def update() -> None:
         for minibatch in observations.split(config.ppo.minibatch_size):
-            logits, values = network(minibatch)
+            with casts:
+                logits, values = network(minibatch)
             optimizer.zero_grad()
             torch.autograd.backward([logits, values], [torch.ones_like(logits), torch.ones_like(values)])
             optimizer.step()
@@ -133,17 +121,6 @@ def plain_floor_rate(network: torch.nn.Module, config: TrainConfig, rounds: int)
     seconds = seconds_of(collect, rounds) + config.ppo.num_epochs * seconds_of(update, rounds)
     torch.set_num_threads(1)
     return len(observations) / seconds
-
-
-def bfloat16_gain(threads: int, rounds: int) -> float:
-    """How many times faster matrices of 4096 x 256 and 256 x 256 are multiplied in bfloat16 than in float32."""
-    torch.set_num_threads(threads)
-    seconds = []
-    for dtype in (torch.float32, torch.bfloat16):
-        left, right = torch.randn(4096, 256).to(dtype), torch.randn(256, 256).to(dtype)
-        seconds.append(seconds_of(lambda left=left, right=right: left @ right, 10 * rounds))
-    torch.set_num_threads(1)
-    return seconds[0] / seconds[1]
 
 
 def stock_rate(epochs: int, rounds: int, num_games: int = 1024, num_steps: int = 16) -> float:
@@ -171,24 +148,36 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     np.seterr(all="ignore")
-    base = TrainConfig(num_threads=given.threads, league=LeagueConfig(share=0), total_decisions=10**9)
-    print(f"{given.threads} threads, load average {os.getloadavg()[0]:.2f}; decisions a second\n")
-    for epochs in (1, 4):
-        config = replace(base, ppo=PPOConfig(num_epochs=epochs))
-        floor = floor_rate(config, given.rounds)
-        plain = plain_floor_rate(PolicyValueNetwork(load_game(config.game)), config, given.rounds)
+    mlp = NetworkConfig(mlp=[256, 256])
+    kinds = [("default network", "float32", NetworkConfig(), 1024), ("MLP 256x256", "float32", mlp, 4096)]
+    if has_bfloat16():
+        kinds.append(("MLP 256x256", "bfloat16", mlp, 4096))
+    print(
+        f"{given.threads} threads, load average {os.getloadavg()[0]:.2f}; decisions a second, and our part of floors\n"
+    )
+    print(f"{'':44}{'self-play PPO':>14}{'our passes':>18}{'plain torch':>18}")
+    for (name, precision, network, minibatch_size), epochs in product(kinds, (1, 4)):
+        config = TrainConfig(
+            num_threads=given.threads,
+            total_decisions=10**9,
+            precision=precision,
+            network=network,
+            ppo=PPOConfig(num_epochs=epochs, minibatch_size=minibatch_size),
+            league=LeagueConfig(share=0),
+        )
         ours = our_rate(config, given.rounds)
-        print(f"self-play PPO, default network, {epochs} epochs      {ours:>10,.0f}")
-        print(f"  floor with our passes, and our part of it   {floor:>10,.0f} {ours / floor:>7.0%}")
-        print(f"  floor in plain torch, and our part of it    {plain:>10,.0f} {ours / plain:>7.0%}")
-    for epochs in (1, 4):
-        config = replace(base, ppo=PPOConfig(num_epochs=epochs, minibatch_size=4096))
-        floor = plain_floor_rate(MLP(load_game(config.game)), config, given.rounds)
-        print(f"floor of an MLP 256x256 in plain torch, {epochs} epochs{floor:>10,.0f}")
-    print(f"bfloat16 is as fast as float32 times          {bfloat16_gain(given.threads, given.rounds):>12.2f}")
+        floors = [floor(config, given.rounds) for floor in (floor_rate, plain_floor_rate)]
+        cells = "".join(f"{floor:>11,.0f} {ours / floor:>6.0%}" for floor in floors)
+        print(
+            f"{name}, {precision}, {epochs} epoch{'s' * (epochs > 1):<10}".ljust(44) + f"{ours:>14,.0f}{cells}",
+            flush=True,
+        )
     torch.set_num_threads(given.threads)
     for epochs in (1, 4):
-        print(f"stock MaskablePPO, MLP 256x256, {epochs} epochs      {stock_rate(epochs, given.rounds):>10,.0f}")
+        print(
+            f"stock MaskablePPO, {kinds[1][0]}, {epochs} epoch{'s' * (epochs > 1)}".ljust(44)
+            + f"{stock_rate(epochs, given.rounds):>14,.0f}"
+        )
 
 
 if __name__ == "__main__":

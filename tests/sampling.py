@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from mandala_env.core.batch import Batch
+from mandala_env.policies import network as networks
 from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork
 
 SMALL = NetworkConfig(shared=8, per_mandala=4, layers=1)
@@ -28,7 +29,7 @@ def make_network(game: Any, seed: int = 0, config: NetworkConfig = SMALL, gain: 
     """A network with random weights and biases; `gain` makes its opinions stronger."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = PolicyValueNetwork(game, config)
+        network = networks.make_network(game, config)
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.1).mul_(gain)

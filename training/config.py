@@ -127,6 +127,8 @@ class TrainConfig:
                      number there are num_threads
     save_every       iterations between two saves of the run's state
     start_from       a checkpoint of the same game and network size whose weights are the first; empty: new weights
+    precision        "bfloat16": an MLP's products are rounded to that where the processor is faster at it, elsewhere
+                     they stay float32 as those of the symmetric network always do
     """
 
     name: str = "run"
@@ -138,6 +140,7 @@ class TrainConfig:
     workers: str = "local"
     save_every: int = 25
     start_from: str = ""
+    precision: str = "float32"
     network: NetworkConfig = field(default_factory=NetworkConfig)
     ppo: PPOConfig = field(default_factory=PPOConfig)
     league: LeagueConfig = field(default_factory=LeagueConfig)
@@ -153,6 +156,9 @@ class TrainConfig:
         )
         if not isinstance(self.name, str) or Path(self.name).name != self.name:
             raise ValueError(f"config.name must be the name of a folder, not {shown(self.name)}")
+        if self.precision not in (possible := ("float32", "bfloat16") if self.network.mlp else ("float32",)):
+            kind = "an MLP" if self.network.mlp else "the symmetric network"
+            raise ValueError(f"precision of {kind} must be {' or '.join(possible)}, not {shown(self.precision)}")
         if self.ppo.num_games < max(self.num_threads, self.num_workers):
             raise ValueError(
                 f"ppo.num_games must be at least num_threads ({self.num_threads}) and the number of workers"

@@ -12,7 +12,7 @@ import torch
 
 from mandala_env.core.jit import kernel
 from mandala_env.policies.network import Matrices, PolicyValueNetwork
-from mandala_env.policies.passes import CHUNK, Passes
+from mandala_env.policies.passes import CHUNK, make_passes
 from training.loss import STATS, ppo_gradient
 
 
@@ -39,11 +39,11 @@ class Share:
     """
 
     def __init__(self, network: PolicyValueNetwork, gradient: torch.Tensor) -> None:
-        self.passes = Passes(network)
+        self.passes = make_passes(network)
         self.gradient = gradient
         self.stats = np.zeros(len(STATS))
         self._gradients = network.cut(gradient)
-        self._num_actions = len(network.action_order)
+        self._num_actions = network.num_actions
 
     def compute(self, data: dict[str, np.ndarray], rows: np.ndarray, matrices: Matrices, weights: Weights) -> None:
         """Find the gradient and the stats of some rows of the data; a few hundred rows are in work at a time."""
@@ -68,14 +68,18 @@ class Gradient:
     """The gradient of a network's parameters, shared out to threads; which computes what is fixed.
 
     parameters  all of the network's in one vector, see `PolicyValueNetwork.share_storage`
+    dtype       what its matrices are rounded to
     """
 
-    def __init__(self, network: PolicyValueNetwork, parameters: torch.nn.Parameter, num_threads: int) -> None:
+    def __init__(
+        self, network: PolicyValueNetwork, parameters: torch.nn.Parameter, num_threads: int, dtype: torch.dtype
+    ) -> None:
         self.parameters = parameters.detach().numpy()
         self.gradient = torch.zeros_like(parameters)
         self.places = network.places.numpy()
         self.whole = torch.zeros(len(self.places))
-        self.matrices = network.cut(self.whole)
+        self.rounded = self.whole if dtype == torch.float32 else self.whole.to(dtype)
+        self.matrices = network.cut(self.rounded)
         self.by_matrices = torch.zeros(num_threads, len(self.places))
         self.shares = [Share(network, row) for row in self.by_matrices]
 
@@ -87,6 +91,8 @@ class Gradient:
         The pool takes all shares but the first, which is this thread's.
         """
         spread_parameters(self.parameters, self.places, self.whole.numpy())
+        if self.rounded is not self.whole:
+            self.rounded.copy_(self.whole)
         first, *others = np.array_split(rows, len(self.shares))
         jobs = [
             pool.submit(share.compute, data, part, self.matrices, weights)

@@ -1,4 +1,4 @@
-"""The symmetric network as a policy of sb3-contrib, so that the library's `predict` and `evaluate_actions` work."""
+"""The network as a policy of sb3-contrib, so that the library's `predict` and `evaluate_actions` work."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from stable_baselines3.common.type_aliases import Schedule
 from torch import Tensor
 
 from mandala_env.core.game import Game
-from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.network import NetworkConfig, make_network
 
 
-class SymmetricPolicy(MaskableActorCriticPolicy):
-    """`PolicyValueNetwork` behind the library's interface; observations come scaled to [0, 1]."""
+class NetworkPolicy(MaskableActorCriticPolicy):
+    """A `PolicyValueNetwork` behind the library's interface; observations come scaled to [0, 1]."""
 
     def __init__(
         self, observation_space: Any, action_space: Any, lr_schedule: Schedule, *, game: Game, network: NetworkConfig,
@@ -25,7 +25,7 @@ class SymmetricPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Schedule) -> None:
         """Make the network in the place of the library's, and its optimiser."""
-        self.network = PolicyValueNetwork(self.game, self.network_config)
+        self.network = make_network(self.game, self.network_config)
         self.register_buffer("highest", torch.from_numpy(self.game.layout.highest), persistent=False)
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=lr_schedule(1), eps=1e-5)
 

@@ -24,7 +24,8 @@ from training.config import TrainConfig
 from training.gradient import Gradient, Weights, moments
 from training.league import League
 from training.loss import STATS
-from training.policy import SymmetricPolicy
+from training.policy import NetworkPolicy
+from training.precision import dtype_of
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
 from training.workers import make_workers
@@ -43,7 +44,7 @@ class SelfPlayPPO(MaskablePPO):
         self.game, self.config = game, config
         ppo = config.ppo
         super().__init__(
-            SymmetricPolicy,
+            NetworkPolicy,
             SelfPlayVecEnv(game, ppo.num_games, config.seed),
             learning_rate=lambda left: ppo.final_learning_rate + (ppo.learning_rate - ppo.final_learning_rate) * left,
             n_steps=ppo.num_steps,
@@ -83,7 +84,7 @@ class SelfPlayPPO(MaskablePPO):
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
         self.workers = make_workers(self.game, config)
-        self.gradient = Gradient(self.network, self.parameters_in_one, config.num_threads)
+        self.gradient = Gradient(self.network, self.parameters_in_one, config.num_threads, dtype_of(config.precision))
 
     def _threads(self) -> ThreadPoolExecutor:
         """Our threads, for one update; none is left behind by a run that ends or fails."""

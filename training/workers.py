@@ -14,6 +14,7 @@ from mandala_env.core.game import Game
 from mandala_env.policies.network import PolicyValueNetwork
 from training.config import TrainConfig
 from training.league import League
+from training.precision import dtype_of
 from training.rollout import Shard
 
 
@@ -32,12 +33,15 @@ class Workers(Protocol):
 class Threads:
     """A thread for each shard, for one collection: none is left behind."""
 
+    def __init__(self, precision: str = "float32") -> None:
+        self.dtype = dtype_of(precision)
+
     def collect(
         self, network: PolicyValueNetwork, league: League, shards: list[Shard], columns: list[dict[str, Any]]
     ) -> None:
         """See `Workers`."""
         with torch.no_grad():
-            matrices = network.matrices()
+            matrices = network.matrices(dtype=self.dtype)
         with ThreadPoolExecutor(len(shards), thread_name_prefix="collect") as pool:
             jobs = [
                 pool.submit(shard.collect, network, matrices, league, into)
@@ -53,7 +57,7 @@ class Threads:
 def make_workers(game: Game, config: TrainConfig) -> Workers:
     """The workers that a config asks for."""
     if read_workers(config.workers)[0] == "local":
-        return Threads()
+        return Threads(config.precision)
     try:
         from training.ray_workers import RayWorkers
     except ModuleNotFoundError as error:

@@ -24,7 +24,7 @@ except ImportError as error:  # plain Ray is not enough
 from mandala_env.adapters.aec import CardGameEnv, CheckedEnv
 from mandala_env.core.game import Game
 from mandala_env.policies.checkpoint import save_checkpoint
-from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, network_with
+from mandala_env.policies.network import NetworkConfig, make_network, network_with
 from mandala_env.registry import list_games, load_game
 
 LEARNER = "main"  # the module that learns
@@ -44,7 +44,7 @@ def make_env(game_id: str, options: dict[str, Any]) -> PettingZooEnv:
 
 
 class SymmetricModule(TorchRLModule, ValueFunctionAPI):
-    """`PolicyValueNetwork` with the mask of the observation.
+    """This package's network, see `make_network`, with the mask of the observation.
 
     model_config  {"game": id, "options": its rule options, "network": fields of NetworkConfig}, see `module_spec`
     """
@@ -52,7 +52,7 @@ class SymmetricModule(TorchRLModule, ValueFunctionAPI):
     def setup(self) -> None:
         """Make the network."""
         self.game = load_game(self.model_config["game"], **self.model_config["options"])
-        self.network = PolicyValueNetwork(self.game, NetworkConfig(**self.model_config["network"]))
+        self.network = make_network(self.game, NetworkConfig(**self.model_config["network"]))
         self.register_buffer("highest", torch.from_numpy(self.game.layout.highest), persistent=False)
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

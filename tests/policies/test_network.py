@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from mandala_env.policies.network import Features, NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.symmetric import Features
 from tests.contract.playing import moved_actions, moved_observation
 from tests.sampling import make_network
 
@@ -112,3 +113,9 @@ def test_observations_that_differ_in_one_number_have_different_features(game: An
 def test_a_size_that_makes_no_sense_is_refused(wrong: dict) -> None:
     with pytest.raises(ValueError, match=f"network.{next(iter(wrong))} must be a whole number"):
         NetworkConfig(**wrong)
+
+
+@pytest.mark.parametrize("widths", [[0], [8, 4097], [8.0], [True], "64", 64, (8, 8), [8] * 65, [[8]], None], ids=str)
+def test_widths_that_make_no_sense_are_refused(widths: Any) -> None:
+    with pytest.raises(ValueError, match=r"network\.mlp must be a list of whole numbers from 1 to 4096"):
+        NetworkConfig(mlp=widths)

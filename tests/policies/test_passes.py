@@ -1,4 +1,4 @@
-"""The compiled passes are the network in plain torch, forward and backward, whatever was in their memory before."""
+"""The passes are the network in plain torch, forward and backward, whatever was in their memory before."""
 
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -11,13 +11,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mandala_env.policies.network import Features, Matrices, NetworkConfig, PolicyValueNetwork
-from mandala_env.policies.passes import (
-    CHUNK,
+from mandala_env.policies.network import Matrices, NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.passes import CHUNK, Passes, evaluate, make_passes
+from mandala_env.policies.symmetric import Features
+from mandala_env.policies.symmetric_passes import (
     MOST_ROOMS,
     Memory,
-    Passes,
-    evaluate,
+    SymmetricPasses,
     order_actions,
     order_outputs,
     read_features,
@@ -26,7 +26,9 @@ from mandala_env.policies.passes import (
 )
 from tests.sampling import make_network
 
-SIZES = [NetworkConfig(), NetworkConfig(1, 1, 0), NetworkConfig(3, 5, 1), NetworkConfig(8, 2, 4)]
+SYMMETRIC = [NetworkConfig(), NetworkConfig(1, 1, 0), NetworkConfig(3, 5, 1), NetworkConfig(8, 2, 4)]
+PERCEPTRONS = [NetworkConfig(mlp=widths) for widths in ([256, 256], [1], [9, 33, 7])]
+SIZES = SYMMETRIC + PERCEPTRONS
 CLOSE = {"atol": 2e-4, "rtol": 1e-4}
 
 
@@ -38,7 +40,7 @@ def whole(network: PolicyValueNetwork) -> Matrices:
 
 def forward(passes: Passes, network: PolicyValueNetwork, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits and values, written into arrays of NaN."""
-    logits = np.full((len(seen), len(network.action_order)), np.nan, np.float32)
+    logits = np.full((len(seen), network.num_actions), np.nan, np.float32)
     values = np.full(len(seen), np.nan, np.float32)
     passes.forward(seen, whole(network), logits, values)
     return logits, values
@@ -68,7 +70,7 @@ def plain_gradient(network: PolicyValueNetwork, seen: np.ndarray) -> torch.Tenso
 def add_gradient(passes: Passes, network: PolicyValueNetwork, seen: np.ndarray, by_matrices: torch.Tensor) -> None:
     """The same by all numbers of the matrices, added."""
     forward(passes, network, seen)
-    passes.backward(*slopes(len(seen), len(network.action_order)), whole(network), network.cut(by_matrices))
+    passes.backward(*slopes(len(seen), network.num_actions), whole(network), network.cut(by_matrices))
 
 
 def gradient(passes: Passes, network: PolicyValueNetwork, seen: np.ndarray) -> torch.Tensor:
@@ -81,7 +83,7 @@ def gradient(passes: Passes, network: PolicyValueNetwork, seen: np.ndarray) -> t
 @pytest.mark.parametrize("config", SIZES, ids=str)
 def test_the_outputs_are_those_of_plain_torch(game: Any, seen: np.ndarray, config: NetworkConfig) -> None:
     network = make_network(game, 1, config)
-    for result, expected in zip(forward(Passes(network), network, seen), plain(network, seen), strict=True):
+    for result, expected in zip(forward(make_passes(network), network, seen), plain(network, seen), strict=True):
         np.testing.assert_allclose(result, expected, **CLOSE)
 
 
@@ -90,24 +92,27 @@ def test_the_gradient_is_that_of_autograd(game: Any, seen: np.ndarray, config: N
     network = make_network(game, 2, config)
     expected = plain_gradient(network, seen)
     scale = expected.abs().max()
-    torch.testing.assert_close(gradient(Passes(network), network, seen).double() / scale, expected / scale, **CLOSE)
+    torch.testing.assert_close(
+        gradient(make_passes(network), network, seen).double() / scale, expected / scale, **CLOSE
+    )
 
 
 def test_a_gradient_is_added_to_what_is_there(game: Any, seen: np.ndarray) -> None:
     network = make_network(game, 3)
     once, more = torch.zeros(len(network.places)), torch.full((len(network.places),), 5.0)
-    add_gradient(Passes(network), network, seen[:9], once)
-    add_gradient(Passes(network), network, seen[:9], more)
+    add_gradient(make_passes(network), network, seen[:9], once)
+    add_gradient(make_passes(network), network, seen[:9], more)
     torch.testing.assert_close(more, 5 + once, atol=1e-3, rtol=1e-4)
 
 
-def test_what_the_memory_held_before_makes_no_difference(game: Any, seen: np.ndarray) -> None:
-    network, other = make_network(game, 4), make_network(game, 5, NetworkConfig(9, 3, 3))
+@pytest.mark.parametrize("config", [NetworkConfig(8, 4, 1), NetworkConfig(mlp=[20, 8])], ids=str)
+def test_what_the_memory_held_before_makes_no_difference(game: Any, seen: np.ndarray, config: NetworkConfig) -> None:
+    network, other = make_network(game, 4, config), make_network(game, 5, NetworkConfig(9, 3, 3))
     memory = Memory()
-    used, used_by_other = Passes(network, memory), Passes(other, memory)
+    used, used_by_other = make_passes(network, memory), make_passes(other, memory)
     sizes = [3, 20, 1, 20, *range(5, 6 + MOST_ROOMS), 3, len(seen)]
     for n in sizes:
-        fresh = Passes(network)
+        fresh = make_passes(network)
         expected = *forward(fresh, network, seen[:n]), gradient(fresh, network, seen[:n])
         gradient(used_by_other, other, seen[:n])
         found = *forward(used, network, seen[:n]), gradient(used, network, seen[:n])
@@ -125,8 +130,9 @@ def test_memory_that_grows_leaves_what_was_taken_before_alone() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, CHUNK, CHUNK + 1, 2 * CHUNK])
-def test_any_number_of_observations_is_evaluated(game: Any, seen: np.ndarray, n: int) -> None:
-    network = make_network(game, 6)
+@pytest.mark.parametrize("config", [NetworkConfig(8, 4, 1), NetworkConfig(mlp=[20, 8])], ids=str)
+def test_any_number_of_observations_is_evaluated(game: Any, seen: np.ndarray, config: NetworkConfig, n: int) -> None:
+    network = make_network(game, 6, config)
     rows = np.resize(seen, (n, seen.shape[1]))
     logits, values = evaluate(network, whole(network), rows)
     for result, expected in zip((logits, values), plain(network, rows), strict=True):
@@ -134,8 +140,24 @@ def test_any_number_of_observations_is_evaluated(game: Any, seen: np.ndarray, n:
         np.testing.assert_allclose(result, expected, **CLOSE)
 
 
+def test_matrices_in_bfloat16_give_about_the_same(game: Any, seen: np.ndarray) -> None:
+    network = make_network(game, 8, NetworkConfig(mlp=[64, 64]))
+    with torch.no_grad():
+        rounded = network.matrices(dtype=torch.bfloat16)
+    logits, values = (np.full(shape, np.nan, np.float32) for shape in ((len(seen), network.num_actions), len(seen)))
+    passes, found = make_passes(network), torch.zeros(len(network.places))
+    passes.forward(seen, rounded, logits, values)
+    passes.backward(*slopes(*logits.shape), rounded, network.cut(found))
+    for result, expected in zip((logits, values), plain(network, seen), strict=True):
+        error = np.abs(result - expected.numpy())
+        assert 0 < error.max() < 0.05 * expected.abs().max(), "8 bits of each number are left"
+    expected = plain_gradient(network, seen)
+    by_parameters = torch.zeros(len(expected)).index_add_(0, network.places, found).double()
+    assert torch.cosine_similarity(by_parameters, expected, dim=0) > 0.999
+
+
 def test_threads_do_not_disturb_each_other(game: Any, seen: np.ndarray) -> None:
-    networks = [make_network(game, seed) for seed in range(4)]
+    networks = [make_network(game, seed) for seed in range(3)] + [make_network(game, 3, NetworkConfig(mlp=[20]))]
     expected = [evaluate(network, whole(network), seen) for network in networks]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
@@ -208,7 +230,7 @@ def test_the_features_are_those_of_plain_torch_whatever_the_numbers_are(game: An
     for numbers in (seen, wild):
         expected = Features(game)(torch.from_numpy(numbers))
         found = [np.full_like(part.numpy(), np.nan) for part in expected]
-        read_features(numbers, *Passes(network).tables, *found)
+        read_features(numbers, *SymmetricPasses(network).tables, *found)
         for part, right in zip(found, expected, strict=True):
             np.testing.assert_allclose(part, right.numpy(), atol=1e-6)
 

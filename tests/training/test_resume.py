@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import training.train
+from mandala_env.policies.network import NetworkConfig
 from tests.training.tiny import PER_ITERATION, make_model, tiny
 from training.config import TrainConfig
 from training.state import StateError, read_state, restore_state, save_state
@@ -41,11 +42,14 @@ def assert_same_state(one: Path, other: Path) -> None:
         assert array.tobytes() == other_arrays[name].tobytes(), name
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+MLP = {"network": NetworkConfig(mlp=[16]), "precision": "bfloat16"}
+
+
+@pytest.mark.parametrize("changes", [{}, {"num_threads": 2}, MLP], ids=["one thread", "two threads", "mlp"])
 def test_eight_iterations_are_four_and_a_resume_and_four(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
-    config = tiny(8, num_threads=threads)
+    config = tiny(8, **changes)
     whole, kept = train_and_keep(config, tmp_path, 4, monkeypatch)
     assert read_state(kept / "state.safetensors")[0]["iteration"] == 4
     resumed = train(config, tmp_path, resume=kept, quiet=True)
