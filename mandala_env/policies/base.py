@@ -35,7 +35,8 @@ class NetworkConfig:
                 raise ValueError(f"network.{name} must be a whole number from {low} to {high}, not {found}")
         widths = self.mlp
         if not isinstance(widths, list) or len(widths) > MOST_LAYERS or not all(is_whole(w, 1, 4096) for w in widths):
-            raise ValueError(f"network.mlp must be a list of whole numbers from 1 to 4096, not {shown(widths)}")
+            expected = f"a list of at most {MOST_LAYERS} whole numbers from 1 to 4096"
+            raise ValueError(f"network.mlp must be {expected}, not {shown(widths)}")
 
 
 def is_whole(value: object, low: int, high: int) -> bool:

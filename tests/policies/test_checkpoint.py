@@ -16,15 +16,16 @@ from safetensors.torch import load_file, save_file
 from mandala_env import load_game, load_opponent
 from mandala_env.policies import checkpoint
 from mandala_env.policies.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from mandala_env.policies.network import NetworkConfig
 from tests.sampling import SMALL, decisions, make_network, random_states
 
 TRAINING = {"decisions": 12, "config": {"seed": 3}}
 METRICS = {"evaluation": [{"score": 0.5}]}
 
 
-def save(folder: Path, game: Any, seed: int = 0) -> Any:
+def save(folder: Path, game: Any, seed: int = 0, config: NetworkConfig = SMALL) -> Any:
     """Save a small network and return it."""
-    network = make_network(game, seed)
+    network = make_network(game, seed, config)
     save_checkpoint(folder, game, network, training=TRAINING, metrics=METRICS, card="# A player\n")
     return network
 
@@ -61,8 +62,9 @@ def edit_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], objec
     save_file(tensors, path)
 
 
-def test_a_checkpoint_comes_back_bit_by_bit(tmp_path: Path, game: Any) -> None:
-    network = save(tmp_path / "a" / "b" / "player", game, seed=5)
+@pytest.mark.parametrize("config", [SMALL, NetworkConfig(mlp=[6, 5])], ids=["symmetric", "mlp"])
+def test_a_checkpoint_comes_back_bit_by_bit(tmp_path: Path, game: Any, config: NetworkConfig) -> None:
+    network = save(tmp_path / "a" / "b" / "player", game, 5, config)
     loaded = load_checkpoint(tmp_path / "a" / "b" / "player", game)
     assert loaded.config == network.config and not loaded.training
     ours, theirs = network.state_dict(), loaded.state_dict()
@@ -103,6 +105,8 @@ def test_the_same_game_with_other_rule_options_can_be_played(folder: Path, game:
         ({"network": {"shared": 8, "per_mandala": 4, "layers": 99}}, ("layers", "99", "64")),
         ({"network": {"shared": 8, "per_mandala": "4", "layers": 1}}, ("per_mandala", "'4'")),
         ({"network": {"shared": 8, "width": 4}}, ("width",)),
+        ({"network": {"mlp": [8, 0]}}, ("mlp", "[8, 0]")),
+        ({"network": {"mlp": [8]}}, ("layers.0.bias", "absent", "float32")),
         ({"network": None}, ("network",)),
         ({"network": [8, 4, 1]}, ("network",)),
         ({"network": {"shared": 9, "per_mandala": 4, "layers": 1}}, ("[8, ", "[9, ")),
@@ -120,18 +124,22 @@ def test_a_config_that_does_not_fit_is_refused_with_both_sides(
     assert all(ours.get(word, word) in message for word in said), message
 
 
+ENORMOUS = {"shared": 4096, "per_mandala": 4096, "layers": 64}, {"mlp": [4096] * 64}  # 100 GB and 4 GB of weights
+
+
+@pytest.mark.parametrize("size", ENORMOUS, ids=["symmetric", "mlp"])
 def test_a_network_of_enormous_size_is_refused_before_memory_is_taken(
-    folder: Path, game: Any, monkeypatch: pytest.MonkeyPatch
+    folder: Path, game: Any, monkeypatch: pytest.MonkeyPatch, size: dict
 ) -> None:
-    edit(folder, network={"shared": 4096, "per_mandala": 4096, "layers": 64})  # about 100 GB of weights
-    randn = torch.randn
+    edit(folder, network=size)
+    register = torch.nn.Module.register_parameter
 
-    def small_randn(*shape: int, **kwargs: Any) -> torch.Tensor:
-        result = randn(*shape, **kwargs)
-        assert result.device.type == "meta" or result.numel() < 10**5, "this would take the memory"
-        return result
+    def register_small(module: torch.nn.Module, name: str, parameter: torch.nn.Parameter | None) -> None:
+        is_small = parameter is None or parameter.device.type == "meta" or parameter.numel() < 10**5
+        assert is_small, "this would take the memory"
+        register(module, name, parameter)
 
-    monkeypatch.setattr(torch, "randn", small_randn)
+    monkeypatch.setattr(torch.nn.Module, "register_parameter", register_small)
     assert "4096" in refused(folder, game)
 
 
