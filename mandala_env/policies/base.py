@@ -11,6 +11,7 @@ from mandala_env.words import shown
 Matrix = tuple[Tensor, Tensor | None]  # a matrix and a bias, if it has one
 Matrices = dict[str, Matrix]
 MOST_LAYERS = 64
+MOST_ROOMS = 8  # for so many numbers of observations the passes remember where the activations lie
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from mandala_env.core.game import Game
 from mandala_env.core.jit import kernel
-from mandala_env.policies.base import Matrices, NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.base import MOST_ROOMS, Matrices, NetworkConfig, PolicyValueNetwork
 
 
 class MLPNetwork(PolicyValueNetwork):
@@ -116,9 +116,6 @@ class MLPPasses:
             if number:
                 torch.mm(to_outputs, matrices[name][0], out=to_inputs)
                 to_outputs = torch.ops.aten.threshold_backward.grad_input(to_inputs, inputs, 0, grad_input=to_inputs)
-
-
-MOST_ROOMS = 8
 
 
 @kernel

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mandala_env.core.jit import kernel
-from mandala_env.policies.base import Matrices, Matrix
+from mandala_env.policies.base import MOST_ROOMS, Matrices, Matrix
 from mandala_env.policies.symmetric import NUMBERS, SymmetricNetwork
 
 
@@ -159,9 +159,6 @@ class SymmetricPasses:
             if layer is not room.layers[0]:
                 room.to_hidden.addmm_(room.to_active, matrices[layer.row_map][0])
                 torch.mm(room.to_context, matrices[layer.common_map][0], out=room.to_pools)
-
-
-MOST_ROOMS = 8
 
 
 def linear(inputs: Tensor, matrix: Matrix, out: Tensor) -> Tensor:

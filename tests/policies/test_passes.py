@@ -11,11 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mandala_env.policies.base import MOST_ROOMS
 from mandala_env.policies.network import Matrices, NetworkConfig, PolicyValueNetwork
 from mandala_env.policies.passes import CHUNK, Passes, evaluate, make_passes
 from mandala_env.policies.symmetric import Features
 from mandala_env.policies.symmetric_passes import (
-    MOST_ROOMS,
     Memory,
     SymmetricPasses,
     order_actions,
