@@ -21,7 +21,7 @@ from stable_baselines3.common.logger import configure
 
 from mandala_env import load_game, make_batch
 from mandala_env.policies.network import Matrices, NetworkConfig, make_network
-from mandala_env.policies.passes import CHUNK, Passes, evaluate, make_passes
+from mandala_env.policies.passes import Passes, evaluate, make_passes
 from training.config import LeagueConfig, PPOConfig, TrainConfig
 from training.precision import dtype_of, has_bfloat16
 from training.selfplay import SelfPlayPPO
@@ -71,8 +71,8 @@ def floor_rate(config: TrainConfig, rounds: int) -> float:
     def gradient(own: Passes, part: np.ndarray, matrices: Matrices) -> torch.Tensor:
         total = torch.zeros(len(network.places))
         gradients = network.cut(total)
-        for first in range(0, len(part), CHUNK):
-            chunk = part[first : first + CHUNK]
+        for first in range(0, len(part), own.chunk):
+            chunk = part[first : first + own.chunk]
             logits, values = np.empty((len(chunk), len(game.actions)), np.float32), np.empty(len(chunk), np.float32)
             own.forward(chunk, matrices, logits, values)
             own.backward(logits, values, matrices, gradients)

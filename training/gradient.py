@@ -12,7 +12,7 @@ import torch
 
 from mandala_env.core.jit import kernel
 from mandala_env.policies.network import Matrices, PolicyValueNetwork
-from mandala_env.policies.passes import CHUNK, make_passes
+from mandala_env.policies.passes import make_passes
 from training.loss import STATS, ppo_gradient
 
 
@@ -46,12 +46,12 @@ class Share:
         self._num_actions = network.num_actions
 
     def compute(self, data: dict[str, np.ndarray], rows: np.ndarray, matrices: Matrices, weights: Weights) -> None:
-        """Find the gradient and the stats of some rows of the data; a few hundred rows are in work at a time."""
+        """Find the gradient and the stats of some rows of the data, a chunk at a time."""
         self.gradient.zero_()
         self.stats[:] = 0
-        w = weights
-        for start in range(0, len(rows), CHUNK):
-            part = {name: column.take(rows[start : start + CHUNK], axis=0) for name, column in data.items()}
+        w, chunk = weights, self.passes.chunk
+        for start in range(0, len(rows), chunk):
+            part = {name: column.take(rows[start : start + chunk], axis=0) for name, column in data.items()}
             n = len(part["actions"])
             logits, to_logits = np.empty((2, n, self._num_actions), np.float32)
             values, to_values = np.empty((2, n), np.float32)

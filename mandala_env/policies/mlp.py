@@ -73,6 +73,8 @@ class _Room:
 class MLPPasses:
     """The passes of an `MLPNetwork`, see `Passes`, in the precision of the matrices that are given."""
 
+    chunk = 2048
+
     def __init__(self, network: MLPNetwork) -> None:
         self.scale = network.scale.numpy()
         self.names = list(network.shapes)

@@ -14,11 +14,17 @@ from mandala_env.policies.mlp import MLPNetwork, MLPPasses
 from mandala_env.policies.symmetric import SymmetricNetwork
 from mandala_env.policies.symmetric_passes import Memory, SymmetricPasses
 
-CHUNK = 512  # observations a pass: their activations stay in the processor's cache
+CHUNK = 512  # observations that are evaluated at a time
 
 
 class Passes(Protocol):
-    """The passes of a network over some observations at a time, at most a few thousand, in one thread."""
+    """The passes of a network over some observations at a time, at most a few thousand, in one thread.
+
+    chunk  so many observations at a time are fastest where there are more: with fewer, threads that work side by side
+           wait for each other between the operations; with more, activations leave the processor's cache
+    """
+
+    chunk: int
 
     def forward(self, observations: np.ndarray, matrices: Matrices, logits: np.ndarray, values: np.ndarray) -> None:
         """Write logits (n, A) and values (n,), both float32, of observations (n, F) int8.

@@ -99,6 +99,8 @@ class Shape:
 class SymmetricPasses:
     """The passes of a `SymmetricNetwork`, see `Passes`; the matrices are float32."""
 
+    chunk = 1024
+
     def __init__(self, network: SymmetricNetwork, memory: Memory | None = None) -> None:
         self.memory = memory or Memory()
         f, shapes = network.features, network.shapes
