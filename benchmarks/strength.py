@@ -16,14 +16,14 @@ import torch
 from mandala_env import evaluate, load_game
 from training.train import read_arguments, train
 
-MATCHES = (("heuristic", 2000), ("search:simulations=200", 400))
+MATCHES = (("heuristic", 4000), ("search:simulations=200", 600), ("champion", 2000))
 
 
 def main() -> None:
     """Train, evaluate and print a row for each run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--preset", default="configs/mandala_v0/small.yaml")
-    parser.add_argument("--decisions", type=int, nargs="+", default=[6_500_000, 10_000_000])
+    parser.add_argument("--decisions", type=int, nargs="+", default=[10_000_000, 36_000_000])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     given, others = parser.parse_known_args()
     print(f"load average {os.getloadavg()[0]:.2f}\n", flush=True)

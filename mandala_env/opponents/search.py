@@ -47,9 +47,9 @@ class SearchOpponent(Opponent):
     simulations  imagined continuations for each decision; a decision with one legal action needs none
     threads      how many share the rows of a call when playouts judge; the answers do not depend on it
 
-    A simulation takes 2 to 3 microseconds of one core in Mandala and 4 in Flowers by random playouts, 110 to 160 by
-    the heuristic, and 115 with `checkpoints/mandala_v0/small` when many observations are asked at once; `mandala bench`
-    measures the playouts.
+    A simulation takes 1.5 to 3 microseconds of one core in Mandala and 2 to 4 in Flowers by random playouts, 110 to 160
+    by the heuristic, and 20 or more with `checkpoints/mandala_v0/small` when many observations are asked at once;
+    `mandala bench` measures the playouts.
     """
 
     def __init__(
