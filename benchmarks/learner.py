@@ -149,20 +149,22 @@ def main() -> None:
     torch.set_num_threads(1)
     np.seterr(all="ignore")
     mlp = NetworkConfig(mlp=[256, 256])
-    kinds = [("default network", "float32", NetworkConfig(), 1024), ("MLP 256x256", "float32", mlp, 4096)]
+    kinds = [("default network", "float32", NetworkConfig(), 1024, 1024), ("MLP 256x256", "float32", mlp, 4096, 4096)]
     if has_bfloat16():
-        kinds.append(("MLP 256x256", "bfloat16", mlp, 4096))
+        kinds.append(("MLP 256x256", "bfloat16", mlp, 4096, 4096))
     print(
         f"{given.threads} threads, load average {os.getloadavg()[0]:.2f}; decisions a second, and our part of floors\n"
     )
     print(f"{'':44}{'self-play PPO':>14}{'our passes':>18}{'plain torch':>18}")
-    for (name, precision, network, minibatch_size), epochs in product(kinds, (1, 4)):
+    for (name, precision, network, num_games, minibatch_size), epochs in product(kinds, (1, 4)):
         config = TrainConfig(
             num_threads=given.threads,
             total_decisions=10**9,
             precision=precision,
             network=network,
-            ppo=PPOConfig(num_epochs=epochs, minibatch_size=minibatch_size),
+            ppo=PPOConfig(
+                num_games=num_games, num_steps=65536 // num_games, num_epochs=epochs, minibatch_size=minibatch_size
+            ),
             league=LeagueConfig(share=0),
         )
         ours = our_rate(config, given.rounds)

@@ -12,8 +12,10 @@ from mandala_env.opponents.base import MOST_THREADS, Opponent, number, whole
 from mandala_env.policies.checkpoint import load_checkpoint
 from mandala_env.policies.choosing import choose_legal
 from mandala_env.policies.network import PolicyValueNetwork
-from mandala_env.policies.passes import CHUNK, evaluate
+from mandala_env.policies.passes import evaluate
 from mandala_env.threads import Threads
+
+CHUNK = 512  # observations that one thread evaluates at a time
 
 
 class LogitsOpponent(Opponent):

@@ -14,8 +14,6 @@ from mandala_env.policies.mlp import MLPNetwork, MLPPasses
 from mandala_env.policies.symmetric import SymmetricNetwork
 from mandala_env.policies.symmetric_passes import Memory, SymmetricPasses
 
-CHUNK = 512  # observations that are evaluated at a time
-
 
 class Passes(Protocol):
     """The passes of a network over some observations at a time, at most a few thousand, in one thread.
@@ -67,7 +65,7 @@ def evaluate(
     passes = mine.passes.get(network) or mine.passes.setdefault(network, make_passes(network, mine.memory))
     logits = np.empty((len(observations), network.num_actions), np.float32)
     values = np.empty(len(observations), np.float32)
-    for start in range(0, len(observations), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(observations), passes.chunk):
+        part = slice(start, start + passes.chunk)
         passes.forward(observations[part], matrices, logits[part], values[part])
     return logits, values

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mandala_env.policies.base import MOST_ROOMS
 from mandala_env.policies.network import Matrices, NetworkConfig, PolicyValueNetwork
-from mandala_env.policies.passes import CHUNK, Passes, evaluate, make_passes
+from mandala_env.policies.passes import Passes, evaluate, make_passes
 from mandala_env.policies.symmetric import Features
 from mandala_env.policies.symmetric_passes import (
     Memory,
@@ -129,10 +129,13 @@ def test_memory_that_grows_leaves_what_was_taken_before_alone() -> None:
         assert all(tensor.data_ptr() % 4 == 0 and tensor.is_contiguous() for tensor in taken)
 
 
-@pytest.mark.parametrize("n", [0, 1, CHUNK, CHUNK + 1, 2 * CHUNK])
+@pytest.mark.parametrize(("chunks", "more"), [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)])
 @pytest.mark.parametrize("config", [NetworkConfig(8, 4, 1), NetworkConfig(mlp=[20, 8])], ids=str)
-def test_any_number_of_observations_is_evaluated(game: Any, seen: np.ndarray, config: NetworkConfig, n: int) -> None:
+def test_any_number_of_observations_is_evaluated(
+    game: Any, seen: np.ndarray, config: NetworkConfig, chunks: int, more: int
+) -> None:
     network = make_network(game, 6, config)
+    n = chunks * make_passes(network).chunk + more
     rows = np.resize(seen, (n, seen.shape[1]))
     logits, values = evaluate(network, whole(network), rows)
     for result, expected in zip((logits, values), plain(network, rows), strict=True):
