@@ -14,16 +14,9 @@ from mandala_env.core.actions import empty_sets
 from mandala_env.core.game import Game
 from mandala_env.core.jit import plain_records
 from mandala_env.opponents.base import MOST_THREADS, Opponent, load_opponent, whole
-from mandala_env.opponents.tree import (
-    LONGEST_PATH,
-    NODE,
-    NONE,
-    SEARCH,
-    advance,
-    begin,
-    register_heuristic,
-    search_by_playouts,
-)
+from mandala_env.opponents.network_search import SEARCH, advance, begin
+from mandala_env.opponents.playout_search import register_heuristic, search_by_playouts
+from mandala_env.opponents.tree import LONGEST_PATH, NODE, NONE
 
 MOST_SIMULATIONS = 1_000_000
 PLAYOUTS = ("random", "heuristic")

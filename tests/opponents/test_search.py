@@ -12,8 +12,9 @@ from mandala_env.core.batch import Batch
 from mandala_env.core.jit import kernel
 from mandala_env.opponents.base import Opponent
 from mandala_env.opponents.checkpoint import NetworkOpponent
+from mandala_env.opponents.network_search import SEARCH
 from mandala_env.opponents.search import SearchOpponent, plain
-from mandala_env.opponents.tree import NODE, SEARCH, note
+from mandala_env.opponents.tree import NODE, note
 from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.registry import list_games, list_variants
 from tests.sampling import decisions, make_network
