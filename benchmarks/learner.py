@@ -23,7 +23,7 @@ from mandala_env import load_game, make_batch
 from mandala_env.policies.network import Matrices, NetworkConfig, make_network
 from mandala_env.policies.passes import Passes, evaluate, make_passes
 from training.config import LeagueConfig, PPOConfig, TrainConfig
-from training.precision import dtype_of, has_bfloat16
+from training.precision import DTYPES, has_bfloat16
 from training.selfplay import SelfPlayPPO
 from training.vec_env import SelfPlayVecEnv
 
@@ -57,7 +57,7 @@ def some_observations(config: TrainConfig, num_decisions: int = 8192) -> np.ndar
 
 def floor_rate(config: TrainConfig, rounds: int) -> float:
     """Decisions a second if nothing but the network's passes cost time."""
-    game, threads, dtype = load_game(config.game), config.num_threads, dtype_of(config.precision)
+    game, threads, dtype = load_game(config.game), config.num_threads, DTYPES[config.precision]
     observations = some_observations(config)
     network = make_network(game, config.network)
     parameters = network.share_storage()

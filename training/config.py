@@ -12,10 +12,15 @@ from mandala_env.policies.network import NetworkConfig
 from mandala_env.words import shown
 
 
-def _check(where: str, **bounds: tuple[Any, float, float]) -> None:
-    for name, (value, lowest, highest) in bounds.items():
-        if not isinstance(value, (int, float)) or not lowest <= value <= highest:
-            raise ValueError(f"{where}.{name} must be from {lowest:g} to {highest:g}, not {shown(value)}")
+def _check(where: str, section: Any, **bounds: tuple[float, float]) -> None:
+    """Raise ValueError unless these fields are in their bounds, and whole numbers where they are declared to be."""
+    kinds = {one.name: one.type for one in fields(section)}
+    for name, (lowest, highest) in bounds.items():
+        value = getattr(section, name)
+        is_kind = isinstance(value, (int, float) if kinds[name] is float else int) and not isinstance(value, bool)
+        if not is_kind or not lowest <= value <= highest:
+            kind = "a number" if kinds[name] is float else "a whole number"
+            raise ValueError(f"{where}.{name} must be {kind} from {lowest:g} to {highest:g}, not {shown(value)}")
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,20 @@ class PPOConfig:
     def __post_init__(self) -> None:
         _check(
             "ppo",
-            num_games=(self.num_games, 1, 10**6),
-            num_steps=(self.num_steps, 1, 10**5),
-            minibatch_size=(self.minibatch_size, 2, 10**7),
-            num_epochs=(self.num_epochs, 1, 1000),
-            learning_rate=(self.learning_rate, 0, 1),
-            final_learning_rate=(self.final_learning_rate, 0, 1),
-            gamma=(self.gamma, 0, 1),
-            gae_lambda=(self.gae_lambda, 0, 1),
-            clip_range=(self.clip_range, 1e-6, 10),
-            entropy_coef=(self.entropy_coef, 0, 10),
-            final_entropy_coef=(self.final_entropy_coef, 0, 10),
-            value_coef=(self.value_coef, 0, 100),
-            max_grad_norm=(self.max_grad_norm, 1e-6, 1e6),
+            self,
+            num_games=(1, 10**6),
+            num_steps=(1, 10**5),
+            minibatch_size=(2, 10**7),
+            num_epochs=(1, 1000),
+            learning_rate=(0, 1),
+            final_learning_rate=(0, 1),
+            gamma=(0, 1),
+            gae_lambda=(0, 1),
+            clip_range=(1e-6, 10),
+            entropy_coef=(0, 10),
+            final_entropy_coef=(0, 10),
+            value_coef=(0, 100),
+            max_grad_norm=(1e-6, 1e6),
         )
 
 
@@ -88,10 +94,11 @@ class LeagueConfig:
     def __post_init__(self) -> None:
         _check(
             "league",
-            share=(self.share, 0, 1),
-            max_snapshots=(self.max_snapshots, 0, 1000),
-            snapshot_every=(self.snapshot_every, 1, 10**6),
-            alone=(self.alone, 0, 1),
+            self,
+            share=(0, 1),
+            max_snapshots=(0, 1000),
+            snapshot_every=(1, 10**6),
+            alone=(0, 1),
         )
 
 
@@ -109,7 +116,7 @@ class EvaluationConfig:
     against: list[str] = field(default_factory=lambda: ["random", "heuristic"])
 
     def __post_init__(self) -> None:
-        _check("evaluation", every=(self.every, 1, 10**9), games=(self.games, 4, 10**6))
+        _check("evaluation", self, every=(1, 10**9), games=(4, 10**6))
 
 
 @dataclass(frozen=True)
@@ -126,9 +133,10 @@ class TrainConfig:
                      same results; each plays a fixed share of the games, so results depend on their number; without a
                      number there are num_threads
     save_every       iterations between two saves of the run's state
-    start_from       a checkpoint of the same game and network size whose weights are the first; empty: new weights
-    precision        "bfloat16": an MLP's products are rounded to that where the processor is faster at it, elsewhere
-                     they stay float32 as those of the symmetric network always do
+    start_from       a checkpoint of the same game and a network of the same kind and size, whose weights are the first;
+                     empty: new weights
+    precision        "bfloat16": an MLP's matrices and activations are rounded to that; where the processor is no faster
+                     at it the run is one of float32, as those of the symmetric network always are
     """
 
     name: str = "run"
@@ -149,10 +157,11 @@ class TrainConfig:
     def __post_init__(self) -> None:
         _check(
             "config",
-            seed=(self.seed, 0, 2**63),
-            total_decisions=(self.total_decisions, 1, 10**13),
-            num_threads=(self.num_threads, 1, 1024),
-            save_every=(self.save_every, 1, 10**9),
+            self,
+            seed=(0, 2**63),
+            total_decisions=(1, 10**13),
+            num_threads=(1, 1024),
+            save_every=(1, 10**9),
         )
         if not isinstance(self.name, str) or Path(self.name).name != self.name:
             raise ValueError(f"config.name must be the name of a folder, not {shown(self.name)}")

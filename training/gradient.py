@@ -17,7 +17,7 @@ from training.loss import STATS, ppo_gradient
 
 
 @dataclass(frozen=True)
-class Weights:
+class LossSettings:
     """What the loss of a minibatch's decisions depends on besides them; see `ppo_gradient`.
 
     Advantages are taken as (advantage - centre) / spread.
@@ -45,11 +45,13 @@ class Share:
         self._gradients = network.cut(gradient)
         self._num_actions = network.num_actions
 
-    def compute(self, data: dict[str, np.ndarray], rows: np.ndarray, matrices: Matrices, weights: Weights) -> None:
+    def compute(
+        self, data: dict[str, np.ndarray], rows: np.ndarray, matrices: Matrices, settings: LossSettings
+    ) -> None:
         """Find the gradient and the stats of some rows of the data, a chunk at a time."""
         self.gradient.zero_()
         self.stats[:] = 0
-        w, chunk = weights, self.passes.chunk
+        s, chunk = settings, self.passes.chunk
         for start in range(0, len(rows), chunk):
             part = {name: column.take(rows[start : start + chunk], axis=0) for name, column in data.items()}
             n = len(part["actions"])
@@ -58,8 +60,8 @@ class Share:
             self.passes.forward(part["observations"], matrices, logits, values)
             ppo_gradient(
                 logits, values, part["words"], part["actions"], part["log_probs"],
-                (part["advantages"] - w.centre) / w.spread, part["returns"], w.clip_range, w.entropy_coef,
-                w.value_coef, w.scale, to_logits, to_values, self.stats,
+                (part["advantages"] - s.centre) / s.spread, part["returns"], s.clip_range, s.entropy_coef,
+                s.value_coef, s.scale, to_logits, to_values, self.stats,
             )  # fmt: skip
             self.passes.backward(to_logits, to_values, matrices, self._gradients)
 
@@ -84,7 +86,7 @@ class Gradient:
         self.shares = [Share(network, row) for row in self.by_matrices]
 
     def compute(
-        self, pool: ThreadPoolExecutor, data: dict[str, np.ndarray], rows: np.ndarray, weights: Weights
+        self, pool: ThreadPoolExecutor, data: dict[str, np.ndarray], rows: np.ndarray, settings: LossSettings
     ) -> tuple[float, np.ndarray]:
         """Write `gradient`, for some rows of the data; returns its norm and the sums of STATS.
 
@@ -95,10 +97,10 @@ class Gradient:
             self.rounded.copy_(self.whole)
         first, *others = np.array_split(rows, len(self.shares))
         jobs = [
-            pool.submit(share.compute, data, part, self.matrices, weights)
+            pool.submit(share.compute, data, part, self.matrices, settings)
             for share, part in zip(self.shares[1:], others, strict=True)
         ]
-        self.shares[0].compute(data, first, self.matrices, weights)
+        self.shares[0].compute(data, first, self.matrices, settings)
         for job in jobs:
             job.result()
         norm: float = collect_gradients(self.by_matrices.numpy(), self.places, self.gradient.numpy())

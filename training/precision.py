@@ -2,16 +2,28 @@
 
 import platform
 import warnings
+from dataclasses import replace
 
 import torch
 
+from training.config import TrainConfig
 
-def dtype_of(precision: str) -> torch.dtype:
-    """The type that a config's precision means on this machine; a warning says so where it is not the one asked for."""
-    if precision == "float32" or has_bfloat16():
-        return torch.bfloat16 if precision == "bfloat16" else torch.float32
-    warnings.warn(f"this processor ({platform.machine()}) has no products of bfloat16: float32 is used", stacklevel=2)
-    return torch.float32
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+def as_this_machine_can(config: TrainConfig) -> TrainConfig:
+    """The config of the run that is possible here: float32 in place of bfloat16, with a warning, where that is slow.
+
+    This is settled once, by the learner: what collects for it, the state and the checkpoint have the same precision.
+    """
+    if config.precision == "float32" or has_bfloat16():
+        return config
+    warnings.warn(
+        f"torch {torch.__version__} knows of no products of bfloat16 on this processor ({platform.machine()}): "
+        "float32 is used",
+        stacklevel=3,
+    )
+    return replace(config, precision="float32")
 
 
 def has_bfloat16() -> bool:

@@ -19,7 +19,7 @@ from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.network import PolicyValueNetwork, network_with
 from training.config import TrainConfig
 from training.league import League, restore_snapshot
-from training.precision import dtype_of
+from training.precision import DTYPES
 from training.rollout import Decisions, Shard
 
 Weights = dict[str, np.ndarray]
@@ -71,7 +71,7 @@ class Collector:
         columns = decisions.columns(0, num_games)
         del columns["advantages"]  # the learner's to fill
         with torch.no_grad():
-            matrices = network.matrices(dtype=dtype_of(self.config.precision))
+            matrices = network.matrices(dtype=DTYPES[self.config.precision])
         shard.collect(network, matrices, self.league, columns)
         return Outcome(columns, shard.saved(), shard.results, shard.lengths)
 

@@ -21,11 +21,11 @@ from mandala_env.core.game import Game
 from mandala_env.policies.checkpoint import load_checkpoint
 from mandala_env.policies.network import PolicyValueNetwork
 from training.config import TrainConfig
-from training.gradient import Gradient, Weights, moments
+from training.gradient import Gradient, LossSettings, moments
 from training.league import League
 from training.loss import STATS
 from training.policy import NetworkPolicy
-from training.precision import dtype_of
+from training.precision import DTYPES
 from training.rollout import Decisions, estimate_advantages, make_shards
 from training.vec_env import SelfPlayVecEnv
 from training.workers import make_workers
@@ -84,7 +84,7 @@ class SelfPlayPPO(MaskablePPO):
         self.collect_seconds = self.update_seconds = self.seconds_before = 0.0
         self.started = perf_counter()
         self.workers = make_workers(self.game, config)
-        self.gradient = Gradient(self.network, self.parameters_in_one, config.num_threads, dtype_of(config.precision))
+        self.gradient = Gradient(self.network, self.parameters_in_one, config.num_threads, DTYPES[config.precision])
 
     def _threads(self) -> ThreadPoolExecutor:
         """Our threads, for one update; none is left behind by a run that ends or fails."""
@@ -93,7 +93,7 @@ class SelfPlayPPO(MaskablePPO):
     def _start_from(self, folder: str) -> None:
         """Take the first weights from a checkpoint."""
         first = load_checkpoint(folder, self.game)
-        if first.config != self.network.config:
+        if first.shapes != self.network.shapes:
             raise ValueError(f"start_from: {folder} has a network of {first.config}, not {self.network.config}")
         self.network.load_state_dict(first.state_dict())
 
@@ -190,8 +190,10 @@ class SelfPlayPPO(MaskablePPO):
     def _step(self, pool: ThreadPoolExecutor, data: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
         """One optimiser step for some rows of the data; returns the sums of STATS."""
         ppo, (centre, spread) = self.config.ppo, moments(data["advantages"], rows)
-        weights = Weights(centre, spread + 1e-8, ppo.clip_range, self._entropy_coef(), ppo.value_coef, 1 / len(rows))
-        norm, stats = self.gradient.compute(pool, data, rows, weights)
+        settings = LossSettings(
+            centre, spread + 1e-8, ppo.clip_range, self._entropy_coef(), ppo.value_coef, 1 / len(rows)
+        )
+        norm, stats = self.gradient.compute(pool, data, rows, settings)
         if not (np.isfinite(stats).all() and np.isfinite(norm)):
             raise TrainingDiverged(
                 f"iteration {self.iteration}, decision {self.num_timesteps}: the gradient's norm is {norm:g} and the "

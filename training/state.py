@@ -19,12 +19,14 @@ from mandala_env.core.position import Reader, require
 from mandala_env.files import read_file, write_file
 from mandala_env.opponents.base import Opponent, number
 from mandala_env.opponents.checkpoint import NetworkOpponent
+from mandala_env.policies.checkpoint import LARGEST_CONFIG, LARGEST_MODEL
 from training.league import ENTRY, Member, restore_snapshot
 from training.rollout import NOBODY
 from training.selfplay import SelfPlayPPO
 
 FORMAT = 2
-LARGEST_STATE = 2**30  # bytes
+LARGEST_RUN = 2**30  # bytes
+LARGEST_STATE = 2 * LARGEST_RUN  # past selves that retired while games against them run come on top
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
 COUNTERS = ("iteration", "num_timesteps", "num_updates")
 HEADER = ("format", "config", *COUNTERS, "seconds", "shuffler", "shards", "league", "payoffs")
@@ -32,6 +34,23 @@ HEADER = ("format", "config", *COUNTERS, "seconds", "shuffler", "shards", "leagu
 
 class StateError(ValueError):
     """A state file that cannot be gone on from; the message says what was expected."""
+
+
+def check_size(model: SelfPlayPPO) -> None:
+    """Raise ValueError for a run whose state or player would be too large to be read again."""
+    weights = sum(value.numel() * value.element_size() for value in model.network.state_dict().values())
+    league = model.config.league
+    num_snapshots = league.max_snapshots if league.share > 0 else 0
+    needed = {
+        "player": (weights, LARGEST_MODEL),
+        "state": ((3 + num_snapshots) * weights + sum(s.batch.states.nbytes for s in model.shards), LARGEST_RUN),
+    }
+    for name, (size, largest) in needed.items():
+        if size > largest - LARGEST_CONFIG:
+            raise ValueError(
+                f"a network of {weights >> 20:,} MiB, {num_snapshots} past selves and {model.n_envs:,} games make "
+                f"a {name} of {size >> 20:,} MiB; one of at most {largest >> 20:,} MiB can be read again"
+            )
 
 
 def save_state(path: Path, model: SelfPlayPPO, config: dict[str, Any]) -> None:

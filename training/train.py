@@ -34,8 +34,9 @@ from mandala_env.opponents.checkpoint import NetworkOpponent
 from mandala_env.policies.checkpoint import save_checkpoint
 from mandala_env.registry import load_game
 from training.config import EvaluationConfig, TrainConfig, num_workers, read_preset
+from training.precision import as_this_machine_can
 from training.selfplay import SelfPlayPPO, TrainingDiverged
-from training.state import StateError, read_state, restore_state, save_state
+from training.state import StateError, check_size, read_state, restore_state, save_state
 
 FINAL_GAMES = 2000
 STATE = "state.safetensors"
@@ -134,9 +135,11 @@ def train(config: TrainConfig, runs: Path, resume: Path | None = None, quiet: bo
     resume  the folder of a run to go on with; only total_decisions may differ from its config
     """
     torch.set_num_threads(1)  # the threads are ours, see training.selfplay
+    config = as_this_machine_can(config)
     game = load_game(config.game, **config.options)
     check_evaluation(config.evaluation, game)
     model = SelfPlayPPO(game, config)
+    check_size(model)
     plain = json.loads(json.dumps(asdict(config)))  # YAML has no tuples
     if resume is not None:
         folder = resume
@@ -228,14 +231,23 @@ def make_logger(folder: Path, num_timesteps: int) -> Logger:
 
 def check_same_run(saved: dict, given: dict, folder: Path) -> None:
     """Refuse to go on with a run under another config: the result would be neither run's."""
-    # The kind of the workers changes no result; older runs do not say which they had.
-    saved, given = (
-        {**one, "workers": num_workers(one.get("workers", "local"), one.get("num_threads", 1))}
-        for one in (saved, given)
-    )
+    # Older runs do not say what could not be chosen then. The kind of the workers changes no result.
+    defaults = asdict(TrainConfig())
+    saved, given = (filled(one, defaults) for one in (saved, given))
+    for one in (saved, given):
+        one["workers"] = num_workers(one["workers"], one["num_threads"])
     for key in given:
         if key != "total_decisions" and saved.get(key) != given[key]:
             raise StateError(f"{folder} was made with {key} = {saved.get(key)!r}, not {given[key]!r}")
+
+
+def filled(values: dict, defaults: dict) -> dict:
+    """The values, with the defaults for what is not among them, also in sections."""
+    return {**defaults, **values} | {
+        name: filled(values[name], default)
+        for name, default in defaults.items()
+        if isinstance(default, dict) and isinstance(values.get(name), dict)
+    }
 
 
 def finish(

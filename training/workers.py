@@ -14,7 +14,7 @@ from mandala_env.core.game import Game
 from mandala_env.policies.network import PolicyValueNetwork
 from training.config import TrainConfig
 from training.league import League
-from training.precision import dtype_of
+from training.precision import DTYPES
 from training.rollout import Shard
 
 
@@ -34,7 +34,7 @@ class Threads:
     """A thread for each shard, for one collection: none is left behind."""
 
     def __init__(self, precision: str = "float32") -> None:
-        self.dtype = dtype_of(precision)
+        self.dtype = DTYPES[precision]
 
     def collect(
         self, network: PolicyValueNetwork, league: League, shards: list[Shard], columns: list[dict[str, Any]]

@@ -1,5 +1,6 @@
 """What all networks are to those who use them: a config, parameters in one vector, and the matrices that these make."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import torch
@@ -11,7 +12,6 @@ from mandala_env.words import shown
 Matrix = tuple[Tensor, Tensor | None]  # a matrix and a bias, if it has one
 Matrices = dict[str, Matrix]
 MOST_LAYERS = 64
-MOST_ROOMS = 8  # for so many numbers of observations the passes remember where the activations lie
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ def is_whole(value: object, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-class PolicyValueNetwork(nn.Module):
+class PolicyValueNetwork(nn.Module, ABC):
     """observations (B, F) int8 -> logits (B, A) of all actions, legal or not, and values (B,) of the viewer's result.
 
-    A subclass says in plain torch what they are (`forward`) and what its matrices are (`_places`).
+    A subclass says in plain torch what they are (`forward`) and what its matrices are (`_places`); `make_network` makes
+    the one that a config asks for.
 
     places  which parameter each number of all matrices and biases is, as `cut` cuts them
     """
@@ -58,11 +59,19 @@ class PolicyValueNetwork(nn.Module):
     def __init__(self, game: Game, config: NetworkConfig) -> None:
         super().__init__()
         self.config = config
-        self.num_actions = len(game.actions)
+        self.num_features, self.num_actions = game.layout.size, len(game.actions)
 
+    @abstractmethod
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and values; see the class."""
+
+    @abstractmethod
+    def reset_parameters(self) -> None:
+        """Draw new weights from torch's global generator."""
+
+    @abstractmethod
     def _places(self) -> Matrices:
         """Like the matrices, which have other names than the parameters: where their numbers stand among these."""
-        raise NotImplementedError
 
     def _register_places(self) -> None:
         """Note the places, when all parameters are there."""

@@ -21,12 +21,12 @@ from safetensors.torch import load, save
 
 from mandala_env.core.game import Game
 from mandala_env.files import find_folder, hidden, read_file, write_file
-from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, make_network, network_with
+from mandala_env.policies.network import NetworkConfig, PolicyValueNetwork, empty_network, network_with
 from mandala_env.words import shown
 
 FORMAT = 1
 LARGEST_CONFIG = 2**20  # bytes
-LARGEST_MODEL = 2**28
+LARGEST_MODEL = 2**28  # so many bytes are 67 million parameters
 
 
 class CheckpointError(ValueError):
@@ -94,7 +94,7 @@ def load_checkpoint(folder: str | Path, game: Game) -> PolicyValueNetwork:
         raise CheckpointError(f"{folder}/config.json: network: {str(error)[:300]}") from None
     weights = read_weights(folder / "model.safetensors")
     with torch.device("meta"):  # shapes without memory: whatever the config asks for, the file is compared first
-        wanted = make_network(game, size).state_dict()
+        wanted = empty_network(game, size).state_dict()
     for name in sorted(wanted.keys() | weights.keys()):
         ours, theirs = wanted.get(name), weights.get(name)
         if ours is None or theirs is None or ours.shape != theirs.shape or ours.dtype != theirs.dtype:

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from mandala_env.core.game import Game
 from mandala_env.core.jit import kernel
-from mandala_env.policies.base import MOST_ROOMS, Matrices, NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.base import Matrices, NetworkConfig, PolicyValueNetwork
+from mandala_env.policies.memory import Memory, Rooms
 
 
 class MLPNetwork(PolicyValueNetwork):
@@ -26,14 +27,25 @@ class MLPNetwork(PolicyValueNetwork):
         super().__init__(game, config)
         self.register_buffer("scale", torch.from_numpy(1 / game.layout.highest.astype(np.float32)), persistent=False)
         widths = [game.layout.size, *config.mlp]
-        self.layers = nn.ModuleList(_linear(*pair, gain=2**0.5) for pair in pairwise(widths))
-        self.policy, self.value = _linear(widths[-1], self.num_actions, 0.01), _linear(widths[-1], 1, 1.0)
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
+        self.policy, self.value = nn.Linear(widths[-1], self.num_actions), nn.Linear(widths[-1], 1)
         self._register_places()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw new weights, orthogonal ones; takes seconds for layers of thousands."""
+        gains = [2**0.5] * len(self.layers) + [0.01, 1.0]
+        for linear, gain in zip(self._linears(), gains, strict=True):
+            nn.init.orthogonal_(linear.weight, gain)
+            nn.init.zeros_(linear.bias)
+
+    def _linears(self) -> list[nn.Linear]:
+        return cast(list[nn.Linear], [*self.layers, self.policy, self.value])
 
     def _places(self) -> Matrices:
         """See `PolicyValueNetwork`. Policy and value make one matrix, the value last."""
         found, first = [], 0
-        for linear in cast(list[nn.Linear], [*self.layers, self.policy, self.value]):
+        for linear in self._linears():
             parts = []
             for parameter in (linear.weight, linear.bias):
                 parts.append(torch.arange(first, first + parameter.numel()).view(parameter.shape))
@@ -51,23 +63,16 @@ class MLPNetwork(PolicyValueNetwork):
         return self.policy(hidden), self.value(hidden).squeeze(1)
 
 
-def _linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    linear = nn.Linear(inputs, outputs)
-    with torch.no_grad():
-        nn.init.orthogonal_(linear.weight, gain)
-        nn.init.zeros_(linear.bias)
-    return linear
-
-
 class _Room:
     """The activations of n observations, and the gradients by them."""
 
-    def __init__(self, n: int, widths: list[int], num_outputs: int, dtype: torch.dtype) -> None:
-        self.numbers = torch.empty(n, widths[0])  # float32
-        first = self.numbers if dtype == torch.float32 else self.numbers.to(dtype)
-        self.active = [first, *(torch.empty(n, width, dtype=dtype) for width in widths[1:])]
-        self.outputs = torch.empty(n, num_outputs, dtype=dtype)
-        self.to_active = [torch.empty_like(active) for active in self.active]
+    def __init__(self, memory: Memory, n: int, dtype: torch.dtype, widths: list[int], num_outputs: int) -> None:
+        self.numbers = memory.take(n, widths[0])
+        first = self.numbers if dtype == torch.float32 else memory.take(n, widths[0], dtype=dtype)
+        hidden = [(n, width) for width in widths[1:]]
+        self.active = [first, *(memory.take(*shape, dtype=dtype) for shape in hidden)]
+        self.to_active = [memory.take(*shape, dtype=dtype) for shape in hidden]
+        self.outputs = memory.take(n, num_outputs, dtype=dtype)
 
 
 class MLPPasses:
@@ -75,24 +80,16 @@ class MLPPasses:
 
     chunk = 2048
 
-    def __init__(self, network: MLPNetwork) -> None:
+    def __init__(self, network: MLPNetwork, memory: Memory | None = None) -> None:
         self.scale = network.scale.numpy()
         self.names = list(network.shapes)
-        self.widths = [network.shapes[name][0][1] for name in self.names]
-        self.num_outputs = network.num_actions + 1
-        self.rooms: dict[tuple[int, torch.dtype], _Room] = {}
-
-    def _room(self, n: int, dtype: torch.dtype) -> _Room:
-        if (n, dtype) not in self.rooms:
-            if len(self.rooms) == MOST_ROOMS:
-                self.rooms.clear()
-            self.rooms[n, dtype] = _Room(n, self.widths, self.num_outputs, dtype)
-        return self.rooms[n, dtype]
+        widths, num_outputs = [network.shapes[name][0][1] for name in self.names], network.num_actions + 1
+        self.rooms = Rooms(memory or Memory(), lambda memory, n, dtype: _Room(memory, n, dtype, widths, num_outputs))
 
     @torch.no_grad()
     def forward(self, observations: np.ndarray, matrices: Matrices, logits: np.ndarray, values: np.ndarray) -> None:
         """See `Passes`."""
-        self.room = room = self._room(len(observations), matrices["head"][0].dtype)
+        self.room = room = self.rooms.of(len(observations), matrices["head"][0].dtype)
         scale_numbers(observations, self.scale, room.numbers.numpy())
         if room.active[0] is not room.numbers:
             room.active[0].copy_(room.numbers)
@@ -111,12 +108,12 @@ class MLPPasses:
         to_outputs[:, :-1] = torch.from_numpy(to_logits)
         to_outputs[:, -1] = torch.from_numpy(to_values)
         for number in reversed(range(len(self.names))):
-            name, inputs, to_inputs = self.names[number], room.active[number], room.to_active[number]
+            name, inputs = self.names[number], room.active[number]
             weight, bias = gradients[name]
             weight.add_(to_outputs.t() @ inputs)
             cast(Tensor, bias).add_(to_outputs.sum(0, dtype=weight.dtype))
             if number:
-                torch.mm(to_outputs, matrices[name][0], out=to_inputs)
+                to_inputs = torch.mm(to_outputs, matrices[name][0], out=room.to_active[number - 1])
                 to_outputs = torch.ops.aten.threshold_backward.grad_input(to_inputs, inputs, 0, grad_input=to_inputs)
 
 

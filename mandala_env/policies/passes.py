@@ -10,13 +10,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mandala_env.policies.base import Matrices, PolicyValueNetwork
+from mandala_env.policies.memory import Memory
 from mandala_env.policies.mlp import MLPNetwork, MLPPasses
 from mandala_env.policies.symmetric import SymmetricNetwork
-from mandala_env.policies.symmetric_passes import Memory, SymmetricPasses
+from mandala_env.policies.symmetric_passes import SymmetricPasses
 
 
 class Passes(Protocol):
-    """The passes of a network over some observations at a time, at most a few thousand, in one thread.
+    """The passes of a network over some observations at a time, from one to a few thousand, in one thread.
 
     chunk  so many observations at a time are fastest where there are more: with fewer, threads that work side by side
            wait for each other between the operations; with more, activations leave the processor's cache
@@ -43,9 +44,10 @@ def make_passes(network: PolicyValueNetwork, memory: Memory | None = None) -> Pa
     memory  where activations may lie from a forward pass until the backward pass; their own if none is given
     """
     if isinstance(network, MLPNetwork):
-        return MLPPasses(network)
-    assert isinstance(network, SymmetricNetwork)
-    return SymmetricPasses(network, memory)
+        return MLPPasses(network, memory)
+    if isinstance(network, SymmetricNetwork):
+        return SymmetricPasses(network, memory)
+    raise TypeError(f"there are no passes for a {type(network).__name__}")
 
 
 class _OfThisThread(threading.local):
@@ -60,7 +62,12 @@ _of_this_thread = _OfThisThread()
 def evaluate(
     network: PolicyValueNetwork, matrices: Matrices, observations: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Logits (n, A) and values (n,), float32, of any number of observations (n, F) int8."""
+    """Logits (n, A) and values (n,), float32, of any number of observations (n, F) int8.
+
+    Raises ValueError for another shape: compiled code would read what is not theirs.
+    """
+    if observations.ndim != 2 or observations.shape[1] != network.num_features:
+        raise ValueError(f"expected observations of shape (n, {network.num_features}), not {observations.shape}")
     mine = _of_this_thread
     passes = mine.passes.get(network) or mine.passes.setdefault(network, make_passes(network, mine.memory))
     logits = np.empty((len(observations), network.num_actions), np.float32)

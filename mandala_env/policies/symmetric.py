@@ -43,14 +43,23 @@ class TiedLinear(nn.Module):
     ) -> None:
         super().__init__()
         self.mandalas = mandalas
-        fan_in = inputs[0] + inputs[1] * mandalas
-        self.shared_to_shared = _weight(outputs[0], inputs[0], fan_in, gain)
-        self.own_to_shared = _weight(outputs[0], inputs[1], fan_in, gain)
-        self.shared_to_own = _weight(outputs[1], inputs[0], fan_in, gain)
-        self.own_to_own = _weight(outputs[1], inputs[1], fan_in, gain)
-        self.other_to_own = _weight(outputs[1], inputs[1], fan_in, gain)
-        self.shared_bias = nn.Parameter(torch.zeros(outputs[0])) if has_bias else None
-        self.own_bias = nn.Parameter(torch.zeros(outputs[1])) if has_bias else None
+        self.spread = gain / (inputs[0] + inputs[1] * mandalas) ** 0.5
+        self.shared_to_shared = nn.Parameter(torch.empty(outputs[0], inputs[0]))
+        self.own_to_shared = nn.Parameter(torch.empty(outputs[0], inputs[1]))
+        self.shared_to_own = nn.Parameter(torch.empty(outputs[1], inputs[0]))
+        self.own_to_own = nn.Parameter(torch.empty(outputs[1], inputs[1]))
+        self.other_to_own = nn.Parameter(torch.empty(outputs[1], inputs[1]))
+        self.shared_bias = nn.Parameter(torch.empty(outputs[0])) if has_bias else None
+        self.own_bias = nn.Parameter(torch.empty(outputs[1])) if has_bias else None
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw new weights, normal ones whose spread keeps that of the inputs, times the gain."""
+        for name, parameter in self.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+            else:
+                parameter.normal_().mul_(self.spread)
 
     def places(self, first: int) -> Matrix:
         """Where each number of the whole matrix (outputs, inputs) and bias stands among the parameters.
@@ -69,10 +78,6 @@ class TiedLinear(nn.Module):
         if self.shared_bias is None:
             return torch.cat(rows, 0), None
         return torch.cat(rows, 0), torch.cat([parts["shared_bias"], *[parts["own_bias"]] * self.mandalas])
-
-
-def _weight(rows: int, columns: int, fan_in: int, gain: float) -> nn.Parameter:
-    return nn.Parameter(torch.randn(rows, columns) * (gain / fan_in**0.5))
 
 
 NUMBERS = 128  # those of an observation are 0..127
@@ -217,6 +222,11 @@ class SymmetricNetwork(PolicyValueNetwork):
         self.maps["value_head"] = TiedLinear(width, (1, 0), m, gain=0.1)
         self.register_buffer("action_order", torch.from_numpy(order), persistent=False)
         self._register_places()
+
+    def reset_parameters(self) -> None:
+        """Draw new weights."""
+        for tied in cast(dict[str, TiedLinear], self.maps).values():
+            tied.reset_parameters()
 
     def _places(self) -> Matrices:
         """See `PolicyValueNetwork`.

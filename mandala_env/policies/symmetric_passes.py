@@ -1,12 +1,10 @@
 """Forward and backward passes of the symmetric network on a CPU.
 
 The matrices are torch's to multiply. In a network of this size that is half of the work; the rest is reading and
-writing activations, which the compiled sweeps below do once for each layer and direction. All activations lie in memory
-that is used again: fresh memory costs more than what is written into it.
+writing activations, which the compiled sweeps below do once for each layer and direction.
 """
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,29 +12,9 @@ import torch
 from torch import Tensor
 
 from mandala_env.core.jit import kernel
-from mandala_env.policies.base import MOST_ROOMS, Matrices, Matrix
+from mandala_env.policies.base import Matrices, Matrix
+from mandala_env.policies.memory import Memory, Rooms
 from mandala_env.policies.symmetric import NUMBERS, SymmetricNetwork
-
-
-class Memory:
-    """Room for float32 numbers that is used again and again; it grows when more is taken than there is."""
-
-    def __init__(self) -> None:
-        self.numbers = torch.empty(0)
-        self.taken = 0
-
-    def clear(self) -> None:
-        """Give all back: what was taken may be written over."""
-        self.taken = 0
-
-    def take(self, *shape: int) -> Tensor:
-        """Room for a tensor, with whatever numbers are there."""
-        size = prod(shape)
-        if self.taken + size > len(self.numbers):
-            self.numbers, self.taken = torch.empty(2 * (self.taken + size)), 0
-        room = self.numbers[self.taken : self.taken + size].view(shape)
-        self.taken += -(-size // 16) * 16  # each begins at a cache line
-        return room
 
 
 class Layer:
@@ -102,7 +80,6 @@ class SymmetricPasses:
     chunk = 1024
 
     def __init__(self, network: SymmetricNetwork, memory: Memory | None = None) -> None:
-        self.memory = memory or Memory()
         f, shapes = network.features, network.shapes
         tables = f.table, f.row_source, f.row_lookup, f.global_source, f.global_lookup, f.order
         self.tables = [table.numpy() for table in tables]
@@ -113,21 +90,12 @@ class SymmetricPasses:
             f.colours, row_columns, len(f.order), width, network.config.layers + 1, shapes["row_head"][0][0],
             pool_outputs,
         )  # fmt: skip
-        self.rooms: dict[int, Room] = {}
-
-    def _room(self, n: int) -> Room:
-        """The place for n observations; the last few sizes are remembered, which saves a tenth of the time."""
-        if n not in self.rooms:
-            if len(self.rooms) == MOST_ROOMS:
-                self.rooms.clear()
-            self.memory.clear()
-            self.rooms[n] = Room(self.memory, n, self.shape)
-        return self.rooms[n]
+        self.rooms = Rooms(memory or Memory(), lambda memory, n: Room(memory, n, self.shape))
 
     @torch.no_grad()
     def forward(self, observations: np.ndarray, matrices: Matrices, logits: np.ndarray, values: np.ndarray) -> None:
         """See `Passes`."""
-        self.room = room = self._room(len(observations))
+        self.room = room = self.rooms.of(len(observations))
         read_features(observations, *self.tables, *room.features)
         for layer in room.layers:
             torch.mm(layer.rows, matrices[layer.row_map][0].t(), out=layer.active)

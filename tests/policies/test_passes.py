@@ -11,12 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mandala_env.policies.base import MOST_ROOMS
+from mandala_env.policies.memory import CACHE_LINE, MOST_ROOMS, Memory
 from mandala_env.policies.network import Matrices, NetworkConfig, PolicyValueNetwork
 from mandala_env.policies.passes import Passes, evaluate, make_passes
 from mandala_env.policies.symmetric import Features
 from mandala_env.policies.symmetric_passes import (
-    Memory,
     SymmetricPasses,
     order_actions,
     order_outputs,
@@ -126,7 +125,25 @@ def test_memory_that_grows_leaves_what_was_taken_before_alone() -> None:
         memory.clear()
         taken = [memory.take(size, 3).fill_(size) for size in (1, 7, 100, 2, 3000)]
         assert [tensor.unique().tolist() for tensor in taken] == [[1], [7], [100], [2], [3000]]
-        assert all(tensor.data_ptr() % 4 == 0 and tensor.is_contiguous() for tensor in taken)
+        assert all(tensor.data_ptr() % CACHE_LINE == 0 and tensor.is_contiguous() for tensor in taken)
+
+
+def test_memory_gives_room_for_numbers_of_any_type() -> None:
+    memory = Memory()
+    for dtype in (torch.bfloat16, torch.float32, torch.int8) * 2:
+        assert memory.take(3, 5, dtype=dtype).fill_(1).dtype == dtype
+    assert memory.take(0, 5).shape == (0, 5)
+
+
+@pytest.mark.parametrize("config", [NetworkConfig(8, 4, 1), NetworkConfig(mlp=[20, 8])], ids=str)
+def test_networks_that_share_a_memory_need_no_more_of_it(game: Any, seen: np.ndarray, config: NetworkConfig) -> None:
+    memory, sizes = Memory(), []
+    for seed in range(6):
+        network = make_network(game, seed, config)
+        for n in (len(seen), 3):
+            forward(make_passes(network, memory), network, seen[:n])
+        sizes.append(len(memory.bytes))
+    assert 0 < sizes[2] == sizes[-1], "it has grown to the largest room by then"
 
 
 @pytest.mark.parametrize(("chunks", "more"), [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)])
@@ -141,6 +158,14 @@ def test_any_number_of_observations_is_evaluated(
     for result, expected in zip((logits, values), plain(network, rows), strict=True):
         assert result.dtype == np.float32
         np.testing.assert_allclose(result, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("config", [NetworkConfig(8, 4, 1), NetworkConfig(mlp=[20, 8])], ids=str)
+def test_observations_of_another_shape_are_refused(game: Any, seen: np.ndarray, config: NetworkConfig) -> None:
+    network, size = make_network(game, 6, config), seen.shape[1]
+    for wrong in (seen[:, :-1], np.zeros((2, size + 1), np.int8), seen[0], seen[None]):
+        with pytest.raises(ValueError, match=rf"expected observations of shape \(n, {size}\), not \({wrong.shape[0]}"):
+            evaluate(network, whole(network), wrong)
 
 
 def test_matrices_in_bfloat16_give_about_the_same(game: Any, seen: np.ndarray) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
+import training.state
 import training.train
+from mandala_env import load_game
 from mandala_env.policies.network import NetworkConfig
 from tests.training.tiny import PER_ITERATION, make_model, tiny
 from training.config import TrainConfig
@@ -49,6 +52,7 @@ MLP = {"network": NetworkConfig(mlp=[16]), "precision": "bfloat16"}
 def test_eight_iterations_are_four_and_a_resume_and_four(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
+    monkeypatch.setattr("training.precision.has_bfloat16", lambda: True)  # so small a network is fast enough without
     config = tiny(8, **changes)
     whole, kept = train_and_keep(config, tmp_path, 4, monkeypatch)
     assert read_state(kept / "state.safetensors")[0]["iteration"] == 4
@@ -108,6 +112,33 @@ def test_going_on_with_another_config_is_refused_with_both_sides(
 def test_a_run_goes_on_with_as_many_workers_by_another_name(tmp_path: Path) -> None:
     folder = train(tiny(1), tmp_path, quiet=True)
     assert train(tiny(2, workers="local:1"), tmp_path, resume=folder, quiet=True) == folder
+
+
+def test_a_run_from_before_there_was_a_choice_goes_on_as_what_was_there_then(tmp_path: Path) -> None:
+    folder = train(tiny(1), tmp_path, quiet=True)
+    path = folder / "state.safetensors"
+    header, arrays = read_state(path)
+    for section, name in ((header["config"], "precision"), (header["config"]["network"], "mlp")):
+        del section[name]
+    path.write_bytes(save(arrays, {"state": json.dumps(header)}))
+    with pytest.raises(StateError, match=r"'mlp': \[\].* not .*'mlp': \[8\]"):
+        train(tiny(2, network=replace(tiny().network, mlp=[8])), tmp_path, resume=folder, quiet=True)
+    assert train(tiny(2), tmp_path, resume=folder, quiet=True) == folder
+
+
+def test_a_run_that_could_not_be_read_again_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = training.state
+    weights = sum(make_model(load_game("mandala_v0")).network.sizes()) * 4
+    monkeypatch.setattr(limits, "LARGEST_RUN", limits.LARGEST_CONFIG + 4 * weights)
+    with pytest.raises(ValueError, match="2 past selves and 24 games make a state of"):
+        train(tiny(1), tmp_path, quiet=True)
+    train(tiny(1, league=replace(tiny().league, max_snapshots=0)), tmp_path, quiet=True)
+    monkeypatch.setattr(limits, "LARGEST_MODEL", limits.LARGEST_CONFIG + weights // 2)
+    with pytest.raises(ValueError, match="make a player of 0 MiB; one of at most 1 MiB can be read again"):
+        train(tiny(1, name="other"), tmp_path, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny"], "nothing is left of those that were refused"
 
 
 def test_a_finished_run_can_be_made_longer(tmp_path: Path) -> None:

@@ -127,15 +127,22 @@ def test_a_run_never_writes_into_the_folder_of_another(tmp_path: Path) -> None:
 # --- what is refused ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("wrong", [1.5, True, "2", None, float("nan")], ids=repr)
+@pytest.mark.parametrize("name", ["num_threads", "seed", "total_decisions", "save_every"])
+def test_what_is_counted_is_a_whole_number(name: str, wrong: Any) -> None:
+    with pytest.raises(ValueError, match=f"config.{name} must be a whole number from"):
+        tiny(**{name: wrong})
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--ppo.learning_rte", "1"], "learning_rte"),
-        (["--league.share", "1.5"], "league.share must be from 0 to 1, not 1.5"),
-        (["--ppo.learning_rate", "5"], "ppo.learning_rate must be from 0 to 1"),
+        (["--league.share", "1.5"], "league.share must be a number from 0 to 1, not 1.5"),
+        (["--ppo.learning_rate", "5"], "ppo.learning_rate must be a number from 0 to 1"),
         (["--ppo.num_games", "many"], "ppo.num_games"),
         (["--ppo.num_games", "1"], "num_games must be at least num_threads"),
-        (["--num_threads", "0"], "num_threads must be from 1"),
+        (["--num_threads", "0"], "num_threads must be a whole number from 1"),
         (["--workers", "dask:2"], "workers must be local, local:N, ray or ray:N, not 'dask:2'"),
         (["--workers", "ray:99999"], "num_games must be at least num_threads"),
         (["--name", "a/b"], "config.name must be the name of a folder, not 'a/b'"),
