@@ -15,7 +15,7 @@ from mandala_env.policies.network import PolicyValueNetwork
 from mandala_env.policies.passes import evaluate
 from mandala_env.threads import Threads
 
-CHUNK = 512  # observations that one thread evaluates at a time
+CHUNK = 512  # observations that one thread evaluates at a time: of a few thousand each thread gets some
 
 
 class LogitsOpponent(Opponent):
