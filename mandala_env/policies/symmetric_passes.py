@@ -86,11 +86,11 @@ class SymmetricPasses:
         self.action_order = network.action_order.numpy()
         pool_outputs = shapes["pool_head"][0][0] if "pool_head" in shapes else 0
         width, row_columns = shapes["from_row"][0]
-        self.shape = Shape(
+        self.shape = shape = Shape(
             f.colours, row_columns, len(f.order), width, network.config.layers + 1, shapes["row_head"][0][0],
             pool_outputs,
         )  # fmt: skip
-        self.rooms = Rooms(memory or Memory(), lambda memory, n: Room(memory, n, self.shape))
+        self.rooms = Rooms(memory or Memory(), lambda memory, n: Room(memory, n, shape))
 
     @torch.no_grad()
     def forward(self, observations: np.ndarray, matrices: Matrices, logits: np.ndarray, values: np.ndarray) -> None:
