@@ -8,7 +8,7 @@ import yaml
 
 from mandala_env.arena.workers import read_workers
 from mandala_env.files import read_file
-from mandala_env.policies.network import NetworkConfig
+from mandala_env.policies.base import NetworkConfig, is_whole
 from mandala_env.words import shown
 
 
@@ -17,8 +17,8 @@ def _check(where: str, section: Any, **bounds: tuple[float, float]) -> None:
     kinds = {one.name: one.type for one in fields(section)}
     for name, (lowest, highest) in bounds.items():
         value = getattr(section, name)
-        is_kind = isinstance(value, (int, float) if kinds[name] is float else int) and not isinstance(value, bool)
-        if not is_kind or not lowest <= value <= highest:
+        is_fraction = kinds[name] is float and isinstance(value, float) and lowest <= value <= highest
+        if not is_fraction and not is_whole(value, lowest, highest):
             kind = "a number" if kinds[name] is float else "a whole number"
             raise ValueError(f"{where}.{name} must be {kind} from {lowest:g} to {highest:g}, not {shown(value)}")
 

@@ -93,9 +93,10 @@ class SelfPlayPPO(MaskablePPO):
     def _start_from(self, folder: str) -> None:
         """Take the first weights from a checkpoint."""
         first = load_checkpoint(folder, self.game)
-        if first.shapes != self.network.shapes:
+        theirs, ours = first.state_dict(), self.network.state_dict()
+        if {name: part.shape for name, part in theirs.items()} != {name: part.shape for name, part in ours.items()}:
             raise ValueError(f"start_from: {folder} has a network of {first.config}, not {self.network.config}")
-        self.network.load_state_dict(first.state_dict())
+        self.network.load_state_dict(theirs)
 
     def set_random_seed(self, seed: int | None = None) -> None:
         """Seed torch for the first weights; numpy's and Python's global generators are left alone."""

@@ -40,7 +40,7 @@ class NetworkConfig:
             raise ValueError(f"network.mlp must be {expected}, not {shown(widths)}")
 
 
-def is_whole(value: object, low: int, high: int) -> bool:
+def is_whole(value: object, low: float, high: float) -> bool:
     """Is it a whole number in this range?"""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
